@@ -57,9 +57,9 @@ static void read_types(const struct btf *btf)
 	struct plumb_function all[2] = {{.name = "a"}, {.name = "vfs_read"}};
 	struct plumb_functions functions = {.all = all, .n = 2};
 
-	if (!plumb_prototypes_from(&functions, btf))
-		for (size_t i = 0; i < functions.n; i++)
-			plumb_function_prototype(&declarer, &all[i]);
+	plumb_prototypes_from(&functions, btf);
+	for (size_t i = 0; i < functions.n; i++)
+		plumb_function_prototype(&declarer, &all[i]);
 	for (uint32_t id = 1; id < btf__type_cnt(btf) && id < 200; id++)
 		plumb_declare(&declarer, btf, id, "it");
 	plumb_declarer_free(&declarer);
@@ -88,7 +88,6 @@ static void read_program(void)
 	struct plumb_userfuncs functions;
 	struct plumb_inlined facts;
 	int fd;
-	struct plumb_usdts probes;
 	struct plumb_function_parts parts;
 	struct plumb_calls calls;
 	char target[300];
@@ -111,8 +110,8 @@ static void read_program(void)
 		plumb_userfuncs_free(&functions);
 	close(fd);
 	snprintf(target, sizeof(target), "%s:*:*", path);
-	if (!plumb_usdts_find(target, &probes))
-		plumb_usdts_free(&probes);
+	if (!plumb_usdts_find(target, &functions))
+		plumb_userfuncs_free(&functions);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,6 +4,7 @@
 #include "specimen.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <plumb/symbols/binary.h>
 #include <plumb/user/ifunc.h>
 
 /* Two libraries, whose resolvers return different functions. */
@@ -71,6 +72,21 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static int resolve(pid_t pid, const char *target, struct plumb_userfuncs *found)
+{
+	char *file = strdup(target), *function = strchr(file, ':'), *path;
+	int fd, err;
+
+	*function++ = 0;
+	check(!plumb_binary_find(file, &path), "%s", file);
+	fd = open(path, O_RDONLY);
+	err = plumb_ifunc_resolve(pid, fd, path, function, false, found);
+	close(fd);
+	free(path);
+	free(file);
+	return err;
+}
+
 /* The process has called FILE's function of the number that it printed. */
 static void resolves(const char *path, const char *directory, const char *file)
 {
@@ -82,7 +98,7 @@ static void resolves(const char *path, const char *directory, const char *file)
 	snprintf(target, sizeof(target), "%s:%s", file, number == 1 ? "one" : "two");
 	check(!plumb_userfuncs_find(target, &named), "%s", target);
 	snprintf(target, sizeof(target), "%s:number", file);
-	check(!plumb_ifunc_resolve(pid, target, false, &found), "%s", target);
+	check(!resolve(pid, target, &found), "%s", target);
 	check(found.n == 1, "%s: %zu", target, found.n);
 	check(found.list[0].offset == named.list[0].offset, "%s in %s", target, path);
 	assert_string_equal(found.list[0].name, "number");
@@ -91,7 +107,7 @@ static void resolves(const char *path, const char *directory, const char *file)
 	plumb_userfuncs_free(&found);
 	plumb_userfuncs_free(&named);
 	snprintf(target, sizeof(target), "%s:plain", file);
-	assert_int_equal(plumb_ifunc_resolve(pid, target, false, &found), -ENODATA);
+	assert_int_equal(resolve(pid, target, &found), -ENODATA);
 	end(pid);
 }
 
@@ -128,7 +144,7 @@ static void libcs_memcpy_is_what_dlsym_returns(void **state)
 		bool is = false;
 
 		snprintf(target, sizeof(target), "libc:%s", functions[i]);
-		check(!plumb_ifunc_resolve(getpid(), target, false, &found), "%s", target);
+		check(!resolve(getpid(), target, &found), "%s", target);
 		while (fgets(line, sizeof(line), maps))
 			if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
 			    at >= start && at < end)
@@ -148,14 +164,12 @@ static void processes_without_the_file_are_refused(void **state)
 
 	(void)state;
 	listen_to_stderr();
-	assert_int_equal(plumb_ifunc_resolve(getpid(), "./one/libl.so:number", false, &found),
-			 -ESRCH);
+	assert_int_equal(resolve(getpid(), "./one/libl.so:number", &found), -ESRCH);
 	text = said();
 	check(strstr(text, "does not map ./one/libl.so\n"), "%s", text);
 	assert_int_equal(found.n, 0);
 	listen_to_stderr();
-	assert_int_equal(plumb_ifunc_resolve(1 << 22, "./one/libl.so:number", false, &found),
-			 -ENOENT);
+	assert_int_equal(resolve(1 << 22, "./one/libl.so:number", &found), -ENOENT);
 	text = said();
 	check(strstr(text, "cannot read /proc/4194304/maps"), "%s", text);
 }

@@ -83,15 +83,15 @@ static int make_files(void **state)
 static const char *found_by(const char *target)
 {
 	static char text[512];
-	struct plumb_usdts found;
+	struct plumb_userfuncs found;
 	size_t n = 0;
 
 	check(!plumb_usdts_find(target, &found), "%s", target);
 	check(found.n > 0, "%s", target);
 	for (size_t i = 0; i < found.n; i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s%s:%s/%zu", i ? " " : "",
-			      found.list[i].provider, found.list[i].name, found.list[i].n);
-	plumb_usdts_free(&found);
+		n += snprintf(text + n, sizeof(text) - n, "%s%s/%zu", i ? " " : "",
+			      found.list[i].name, found.list[i].n_places);
+	plumb_userfuncs_free(&found);
 	assert_int_equal(found.n, 0);
 	return text;
 }
@@ -109,7 +109,7 @@ static void names_and_globs_find_probes(void **state)
 
 static void probes_of(const char *path)
 {
-	struct plumb_usdts found;
+	struct plumb_userfuncs found;
 	char target[64];
 
 	snprintf(target, sizeof(target), "./%s:*:*", path);
@@ -124,7 +124,7 @@ static void probes_of(const char *path)
 	assert_string_equal(found.list[1].places[0].arguments, "");
 	check(!found.list[0].places[0].semaphore, "%s", path);
 	check(found.list[2].places[0].semaphore == offset_of_mark(path, "<counter>"), "%s", path);
-	plumb_usdts_free(&found);
+	plumb_userfuncs_free(&found);
 }
 
 static void places_are_those_of_the_code(void **state)
@@ -153,7 +153,7 @@ static void odd_notes_are_passed_over(void **state)
 
 static void refused(const char *target, int error, const char *words)
 {
-	struct plumb_usdts found;
+	struct plumb_userfuncs found;
 	const char *message;
 	int err;
 
@@ -203,7 +203,7 @@ static void broken_files_do_no_harm(void **state)
 {
 	static const char *const files[] = {"pie", "odd", "fixed"};
 	uint64_t seed = 43;
-	struct plumb_usdts found;
+	struct plumb_userfuncs found;
 	size_t size, left, refusals = 0;
 	char *data, *copy;
 
@@ -220,7 +220,7 @@ static void broken_files_do_no_harm(void **state)
 		left = round % 5 ? size : next_random(&seed) % size;
 		write_file("broken", copy, left);
 		refusals += plumb_usdts_find("./broken:*:*", &found) != 0;
-		plumb_usdts_free(&found);
+		plumb_userfuncs_free(&found);
 		free(copy);
 		free(data);
 	}

@@ -196,11 +196,11 @@ static char *types_text(const struct plumb_usdt_place *place)
 	return text;
 }
 
-static void print_usdt(const struct plumb_usdt *u, FILE *out)
+static void print_usdt(const struct plumb_userfunc *u, FILE *out)
 {
 	char *before = NULL, *types;
 
-	for (size_t i = 0; i < u->n; i++) {
+	for (size_t i = 0; i < u->n_places; i++) {
 		const char *arguments = u->places[i].arguments;
 
 		if (i && !strcmp(arguments, u->places[i - 1].arguments))
@@ -209,8 +209,8 @@ static void print_usdt(const struct plumb_usdt *u, FILE *out)
 		if (before && types && !strcmp(types, before))
 			fprintf(out, ", %s", *arguments ? arguments : "no arguments");
 		else
-			fprintf(out, "%s%s(%s): %s", i ? "; " : "", u->name, types ?: "?",
-				*arguments ? arguments : "no arguments");
+			fprintf(out, "%s%s(%s): %s", i ? "; " : "", strchr(u->name, ':') + 1,
+				types ?: "?", *arguments ? arguments : "no arguments");
 		free(before);
 		before = types;
 	}
@@ -273,11 +273,11 @@ static json_t *types_json(const struct plumb_usdt_place *place)
 	return all;
 }
 
-static json_t *places_json(const struct plumb_usdt *u)
+static json_t *places_json(const struct plumb_userfunc *u)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < u->n; i++) {
+	for (size_t i = 0; i < u->n_places; i++) {
 		const struct plumb_usdt_place *place = &u->places[i];
 
 		json_array_append_new(all, json_pack("{s:o, s:o, s:o, s:o}", "offset",

@@ -86,7 +86,7 @@ void targets_free(struct targets *p)
 		plumb_kernel_btf_put(p->types[--p->n_types]);
 	free(p->types);
 	while (p->n_usdts)
-		plumb_usdts_free(&p->usdts[--p->n_usdts]);
+		plumb_userfuncs_free(&p->usdts[--p->n_usdts]);
 	free(p->usdts);
 	if (p->tracefs >= 0)
 		close(p->tracefs);

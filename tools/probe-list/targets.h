@@ -39,7 +39,7 @@ struct target {
 	/* a raw tracepoint's function prototype; */
 	const struct btf *btf;
 	uint32_t prototype;
-	const struct plumb_usdt *usdt;
+	const struct plumb_userfunc *usdt;
 };
 
 struct targets {
@@ -53,7 +53,7 @@ struct targets {
 	struct plumb_functions functions;
 	struct btf **types; /* the kernel's first, then its modules' */
 	size_t n_types;
-	struct plumb_usdts *usdts;
+	struct plumb_userfuncs *usdts;
 	size_t n_usdts;
 	struct plumb_declarer declarer;
 };

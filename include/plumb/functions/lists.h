@@ -55,12 +55,10 @@ struct plumb_lists {
 
 /* Splits a line of /proc/kallsyms, "ADDRESS TYPE NAME[\t[MODULE]]"; false: not a code symbol. */
 bool plumb_symbol_cut(char *line, struct plumb_symbol *s);
-/*
- * Read the symbols of the running kernel, or of TEXT, which must be malloc'd and is then owned by
- * SYMBOLS.  Return 0, or -errno after a message.
- */
+/* Reads the symbols of the running kernel.  Returns 0, or -errno after a message. */
 int plumb_symbols_read(struct plumb_symbols *symbols);
-int plumb_symbols_parse(struct plumb_symbols *symbols, char *text);
+/* The same of TEXT, which must be malloc'd and is then owned by SYMBOLS. */
+void plumb_symbols_parse(struct plumb_symbols *symbols, char *text);
 void plumb_symbols_free(struct plumb_symbols *symbols);
 /* False for code that the kernel frees after boot (__init, __exit). */
 bool plumb_symbol_exists(const struct plumb_symbols *symbols, const struct plumb_symbol *s);
@@ -80,8 +78,8 @@ void plumb_names_free(struct plumb_names *names);
 
 /* The functions that the kernel refuses kprobes on; empty if the list cannot be read. */
 void plumb_blacklist_read(struct plumb_blacklist *list);
-/* The same of a kernel that is not running, derived from its symbols.  Returns 0 or -ENOMEM. */
-int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols);
+/* The same of a kernel that is not running, derived from its symbols. */
+void plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols);
 bool plumb_blacklist_has(const struct plumb_blacklist *list, const struct plumb_symbol *s);
 void plumb_blacklist_free(struct plumb_blacklist *list);
 
@@ -127,7 +125,7 @@ bool plumb_suffix_is_harmless(const char *name);
 /* prototypes.c: fills btf, btf_id, btf_fd and result.  Returns 0, or -errno after a message. */
 int plumb_prototypes_read(struct plumb_functions *functions, const char *btf_file);
 /* The same from BTF of another kernel, which the caller owns. */
-int plumb_prototypes_from(struct plumb_functions *functions, const struct btf *btf);
+void plumb_prototypes_from(struct plumb_functions *functions, const struct btf *btf);
 void plumb_prototypes_free(struct plumb_functions *functions);
 
 #endif

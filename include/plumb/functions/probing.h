@@ -51,7 +51,7 @@ void plumb_probe_own(struct plumb_probes *probes);
  */
 int plumb_probe_on_event(struct plumb_probes *probes, const struct bpf_program *p,
 			 enum plumb_hook hook, int event, uint64_t target);
-int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
+void plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe);
 void plumb_probe_drop(struct plumb_probe *probe);
 
 /* Keeps the name of a target that is attached to, for the audit record: "KIND:NAME". */
@@ -81,8 +81,8 @@ struct plumb_many {
 	const char *(*name)(const void *what, size_t i, char *text, size_t size);
 };
 
-/* Allocates the arrays for N functions; 0 or -ENOMEM. */
-int plumb_many_make(struct plumb_many *m, size_t n);
+/* Allocates the arrays for N functions. */
+void plumb_many_make(struct plumb_many *m, size_t n);
 void plumb_many_free(struct plumb_many *m);
 
 /*

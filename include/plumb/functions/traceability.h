@@ -29,15 +29,15 @@ struct plumb_lists;
 /* The running kernel's lists; NULL after a message. */
 struct plumb_lists *plumb_lists_read(void);
 /*
- * The lists of another kernel, from its symbols in the format of /proc/kallsyms; NULL: no memory.
- * The symbols also give the kprobe blacklist, but not the functions that ftrace can trace.
+ * The lists of another kernel, from its symbols in the format of /proc/kallsyms.  The symbols also
+ * give the kprobe blacklist, but not the functions that ftrace can trace.
  */
 struct plumb_lists *plumb_lists_of(const char *symbols);
 /*
  * Derives the kprobe blacklist from symbols with addresses, for a kernel whose blacklist cannot be
- * read.  Returns 0, or -errno after a message.
+ * read.
  */
-int plumb_lists_derive(struct plumb_lists *lists, const char *symbols);
+void plumb_lists_derive(struct plumb_lists *lists, const char *symbols);
 void plumb_lists_free(struct plumb_lists *lists);
 
 /* Whether untraced, blacklisted and boot_only are known; it depends on the user and the kernel. */
@@ -47,11 +47,11 @@ bool plumb_lists_know_boot_only(const struct plumb_lists *lists);
 
 /*
  * The functions of NAME ("foo", "nf_tables:foo"): first those of this name, then the compiler's
- * copies and parts, "foo.isra.0" and "foo.cold", each by address.  Returns their number, or
- * -ENOMEM; the caller frees *ALL.
+ * copies and parts, "foo.isra.0" and "foo.cold", each by address.  Returns their number;
+ * the caller frees *ALL.
  */
-ssize_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
-			 struct plumb_traceability **all);
+size_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
+			struct plumb_traceability **all);
 
 /* "; did you mean ..." (plumb_suggest); returns TEXT. */
 const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *name, char *text,

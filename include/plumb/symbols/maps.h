@@ -29,6 +29,9 @@ int plumb_maps_read(FILE *f, int (*each)(void *context, struct plumb_vma *vma), 
 /* The same for process PID, in the order of addresses; -errno if its maps cannot be read. */
 int plumb_maps_of(pid_t pid, int (*each)(void *context, struct plumb_vma *vma), void *context);
 
+/* Cuts off what the kernel appends to the path of a deleted file; returns whether it was there. */
+bool plumb_maps_cut_deleted(char *path);
+
 /* The link that leads to the mapped file, also if it is deleted. */
 #define PLUMB_MAP_FILE 80
 const char *plumb_map_file(char link[PLUMB_MAP_FILE], pid_t pid, uint64_t start, uint64_t end);

@@ -38,7 +38,7 @@ struct plumb_frame_name {
 	bool is_inlined; /* into the next frame; offset is 0 */
 };
 
-/* NULL: no memory.  INLINES: also name inlined functions in user frames, from debug information. */
+/* INLINES: also name inlined functions in user frames, from debug information. */
 struct plumb_symbolizer *plumb_symbolizer_new(bool inlines);
 void plumb_symbolizer_free(struct plumb_symbolizer *s);
 
@@ -55,13 +55,13 @@ int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid);
  * For callers that see a process many times: plumb_symbolizer_note_soon() queues it once, and the
  * next plumb_symbolizer_note_due() notes it.  Processes whose mappings take long to read are noted
  * less often, so that this takes at most a fifth of a CPU, and each call takes at most some 10 ms;
- * with ALL, all queued processes are noted now.  plumb_symbolizer_note_soon() returns 0 or -ENOMEM,
- * plumb_symbolizer_note_due() the ns until some are due, 0 if none are queued.
+ * with ALL, all queued processes are noted now.  plumb_symbolizer_note_due() returns the ns until
+ * some are due, 0 if none are queued.
  *
  * A process with code of no file stays queued until it ends: its perf map is read again as that
  * changes.  plumb_symbolizer_watches_only(): no others are queued.
  */
-int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid);
+void plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid);
 int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all);
 bool plumb_symbolizer_watches_only(const struct plumb_symbolizer *s);
 

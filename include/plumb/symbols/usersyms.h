@@ -28,10 +28,9 @@ struct plumb_usersyms {
 
 /*
  * Reads the functions (STT_FUNC and STT_GNU_IFUNC) that are defined in code of FILE.  Damaged
- * tables are skipped.  Returns 0 or -errno; the caller frees SYMS in both cases, before FILE is
- * closed.
+ * tables are skipped.  The caller frees SYMS before FILE is closed.
  */
-int plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *syms);
+void plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *syms);
 void plumb_usersyms_free(struct plumb_usersyms *syms);
 /* Opens the file's debug file; its descriptor, or -errno. */
 int plumb_usersyms_open_debug(const struct plumb_elf *file);

@@ -5,42 +5,26 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
-#include <sys/types.h>
+#include <plumb/symbols/maps.h>
 
-struct plumb_mapping {
-	pid_t pid;
-	uint64_t start, end, inode; /* of the first mapping of its code */
-	const char *path;           /* in the process's root directory; without " (deleted)" */
+/* Called with the first mapping of the file's code in process PID. */
+typedef void plumb_mapping_visitor(void *context, pid_t pid, const struct plumb_vma *area);
+
+/* Which files are meant, by those of these that are set. */
+struct plumb_mapped {
+	const char *path; /* may be deleted; only processes that share files with this one */
+	const char *name; /* the last part of the path is NAME or NAME.so... (binary.h) */
+	uint64_t inode;   /* on any device */
 };
 
 /* Whether the processes have the same root directory and mount namespace. */
 bool plumb_mappings_share_files(pid_t a, pid_t b);
 
 /*
- * Calls EACH for each process of this mount namespace and root directory that maps code of a file
- * of this path, which may have been deleted: elsewhere the path may be another file's.  Once for
- * each file that the process maps.
+ * Calls EACH for process PID, or for each process if it is 0, that maps code of such a file, once
+ * for each file that the process maps.
  */
-void plumb_mappings_of_path(const char *path,
-			    void (*each)(void *context, const struct plumb_mapping *m),
-			    void *context);
-
-/* The same for process PID and a file whose last part is NAME or NAME.so... (binary.h). */
-void plumb_mappings_of_name(pid_t pid, const char *name,
-			    void (*each)(void *context, const struct plumb_mapping *m),
-			    void *context);
-
-/*
- * The same for process PID, or for each if it is 0, that maps code of a file with this inode, on
- * any device.
- */
-void plumb_mappings_of_inode(pid_t pid, uint64_t inode,
-			     void (*each)(void *context, const struct plumb_mapping *m),
-			     void *context);
-
-/* Opens the mapped file itself, whatever its path leads to now; negative: not possible. */
-int plumb_mapping_open(const struct plumb_mapping *m);
-int plumb_mapping_stat(const struct plumb_mapping *m, struct stat *st);
+void plumb_mappings_find(pid_t pid, const struct plumb_mapped *what, plumb_mapping_visitor *each,
+			 void *context);
 
 #endif

@@ -8,35 +8,15 @@
 #ifndef PLUMB_USDT_H
 #define PLUMB_USDT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* A location of the probe in the code; a probe in an inlined function has several. */
-struct plumb_usdt_place {
-	uint64_t offset;    /* in the file, for a uprobe */
-	uint64_t semaphore; /* file offset of the counter that enables the probe; 0: none */
-	char *arguments;    /* "-4@%edi 8@%rsi", or "" */
-};
-
-struct plumb_usdt {
-	char *provider, *name;
-	struct plumb_usdt_place *places; /* by ascending offset */
-	size_t n;
-};
-
-struct plumb_usdts {
-	char *path; /* as given, or as found by plumb_binary_find() */
-	struct plumb_usdt *list;
-	size_t n;
-};
+#include <plumb/user/userfuncs.h>
 
 /*
- * Sorted by provider and name.  Returns 0 with at least one, or -errno after a message with
- * suggestions; FOUND is empty then.
+ * As functions, sorted by their names, "PROVIDER:NAME", each with its places.  Returns 0 with at
+ * least one, or -errno after a message with suggestions; FOUND is empty then.
  */
-int plumb_usdts_find(const char *target, struct plumb_usdts *found);
+int plumb_usdts_find(const char *target, struct plumb_userfuncs *found);
 /* The same of the open file FD, with PROBE, "PROVIDER:NAME"; SHOWN is its path, for messages. */
-int plumb_usdts_find_in(int fd, const char *shown, const char *probe, struct plumb_usdts *found);
-void plumb_usdts_free(struct plumb_usdts *found);
+int plumb_usdts_find_in(int fd, const char *shown, const char *probe,
+			struct plumb_userfuncs *found);
 
 #endif

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <plumb/bpf/core/config.h>
 
-struct plumb_mapping;
+struct plumb_vma;
 
 #define PLUMB_MAX_USER_FILES (2 * PLUMB_MAX_LIST)
 _Static_assert(PLUMB_MAX_LIST <= 64, "a bit for each pattern");
@@ -43,10 +44,11 @@ struct plumb_user_file *plumb_user_file_at(size_t i); /* NULL after the last */
 int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st);
 
 /*
- * Whether the file ST that a process maps may be traced in place of file number FILE: it has the
+ * Whether the file ST that process PID maps may be traced in place of file number FILE: it has the
  * owner of the named file, which is the user's choice, or one of the process's.  If not, after a
  * message.
  */
-bool plumb_user_file_may_be(size_t file, const struct plumb_mapping *m, const struct stat *st);
+bool plumb_user_file_may_be(size_t file, pid_t pid, const struct plumb_vma *area,
+			    const struct stat *st);
 
 #endif

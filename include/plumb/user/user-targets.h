@@ -14,7 +14,7 @@ struct plumb_user_pattern {
 	bool is_usdt;
 };
 
-/* Parses TEXT, in which plumb_target_flaw() finds none.  Exits if there is no memory. */
+/* Parses TEXT, in which plumb_target_flaw() finds none. */
 void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p);
 
 /* What the tool does with the functions found. */

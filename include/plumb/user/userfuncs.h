@@ -24,7 +24,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <plumb/user/usdt.h>
+
+/* A location of a USDT probe or inlined function in the code; it may have several. */
+struct plumb_usdt_place {
+	uint64_t offset;    /* in the file, for a uprobe */
+	uint64_t semaphore; /* file offset of the counter that enables the probe; 0: none */
+	char *arguments;    /* of a USDT probe: "-4@%edi 8@%rsi", or "" */
+};
 
 struct plumb_userfunc {
 	/*
@@ -62,7 +68,7 @@ struct plumb_userfuncs {
 	bool is_32bit;         /* arguments are on the stack */
 	bool is_go;            /* a Go program: probe `returns`, do not use uretprobes */
 	bool has_go_registers; /* of Go 1.18 or later: arguments and goroutine are in registers */
-	bool is_usdt;          /* not functions: USDT probes, by plumb_userfuncs_of_usdts() */
+	bool is_usdt;          /* not functions: USDT probes (usdt.h) */
 };
 
 /*
@@ -108,8 +114,6 @@ struct plumb_inlined {
  */
 int plumb_userfuncs_inlined(int fd, const char *shown, const char *function,
 			    struct plumb_userfuncs *found, struct plumb_inlined *facts);
-/* USDT probes, which it takes, as functions that are to be counted; 0 or -ENOMEM. */
-int plumb_userfuncs_of_usdts(struct plumb_usdts *usdts, struct plumb_userfuncs *found);
 void plumb_userfuncs_free(struct plumb_userfuncs *found);
 void plumb_userfunc_free(struct plumb_userfunc *function);
 

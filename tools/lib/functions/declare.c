@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/declare.h>
 #include <plumb/functions/functions.h>
 
@@ -17,33 +18,14 @@
 struct plumb_declared {
 	const struct btf *btf;
 	struct btf_dump *dump;
+	FILE *out;
 	char *text;
-	size_t length, room;
-	bool failed;
+	size_t length;
 };
 
 static void print(void *context, const char *format, va_list args)
 {
-	struct plumb_declared *d = context;
-	char *part = NULL, *more;
-	int n = vasprintf(&part, format, args);
-
-	if (n >= 0 && d->length + n >= d->room) {
-		more = realloc(d->text, d->room + n + 256);
-		if (more) {
-			d->text = more;
-			d->room += n + 256;
-		} else {
-			n = -1;
-		}
-	}
-	if (n >= 0) {
-		memcpy(d->text + d->length, part, n + 1);
-		d->length += n;
-	} else {
-		d->failed = true;
-	}
-	free(part);
+	vfprintf(((struct plumb_declared *)context)->out, format, args);
 }
 
 /* --- validation, which libbpf lacks before 1.3 --- */
@@ -53,19 +35,17 @@ static bool has_name(const struct btf *btf, uint32_t offset)
 	return btf__name_by_offset(btf, offset);
 }
 
-static bool members_exist(const struct btf *btf, const struct btf_type *t)
+/* The types of members, of parameters or of variables. */
+static bool items_exist(const struct btf *btf, const struct btf_type *t)
 {
-	for (int i = 0; i < btf_vlen(t); i++)
-		if (btf_members(t)[i].type >= btf__type_cnt(btf))
-			return false;
-	return true;
-}
+	for (int i = 0; i < btf_vlen(t); i++) {
+		const __u32 id = btf_is_composite(t)    ? btf_members(t)[i].type
+				 : btf_is_func_proto(t) ? btf_params(t)[i].type
+							: btf_var_secinfos(t)[i].type;
 
-static bool parameters_exist(const struct btf *btf, const struct btf_type *t)
-{
-	for (int i = 0; i < btf_vlen(t); i++)
-		if (btf_params(t)[i].type >= btf__type_cnt(btf))
+		if (id >= btf__type_cnt(btf))
 			return false;
+	}
 	return true;
 }
 
@@ -77,16 +57,12 @@ static bool references_exist(const struct btf *btf, const struct btf_type *t)
 	switch (btf_kind(t)) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return members_exist(btf, t);
+	case BTF_KIND_DATASEC:
+		return items_exist(btf, t);
 	case BTF_KIND_FUNC_PROTO:
-		return t->type < n && parameters_exist(btf, t);
+		return t->type < n && items_exist(btf, t);
 	case BTF_KIND_ARRAY:
 		return btf_array(t)->type < n && btf_array(t)->index_type < n;
-	case BTF_KIND_DATASEC:
-		for (int i = 0; i < btf_vlen(t); i++)
-			if (btf_var_secinfos(t)[i].type >= n)
-				return false;
-		return true;
 	case BTF_KIND_INT:
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
@@ -153,23 +129,17 @@ static bool can_be_declared(const struct btf *btf, uint32_t id, unsigned int *le
 
 static struct plumb_declared *find(struct plumb_declarer *d, const struct btf *btf)
 {
-	struct plumb_declared *one, **all;
+	struct plumb_declared *one;
 
 	/* The last one is used most. */
 	for (size_t i = d->n; i-- > 0;)
 		if (d->all[i]->btf == btf)
 			return d->all[i];
-	all = realloc(d->all, (d->n + 1) * sizeof(*all));
-	if (!all)
-		return NULL;
-	d->all = all;
-	one = calloc(1, sizeof(*one));
-	if (!one)
-		return NULL;
+	*plumb_append(d->all, d->n) = one = plumb_zeroed(1, sizeof(*one));
 	one->btf = btf;
+	one->out = plumb_required(open_memstream(&one->text, &one->length));
 	if (makes_sense(btf))
 		one->dump = btf_dump__new(btf, print, one, NULL);
-	d->all[d->n++] = one;
 	return one;
 }
 
@@ -196,11 +166,11 @@ const char *plumb_declare(struct plumb_declarer *d, const struct btf *btf, uint3
 	struct plumb_declared *one = find(d, btf);
 	unsigned int left = MOST_TYPES;
 
-	if (!one || !one->dump || !can_be_declared(btf, id, &left))
+	if (!one->dump || !can_be_declared(btf, id, &left))
 		return NULL;
-	one->length = 0;
-	one->failed = false;
-	if (btf_dump__emit_type_decl(one->dump, id, &opts) || one->failed || !one->text)
+	rewind(one->out);
+	if (btf_dump__emit_type_decl(one->dump, id, &opts) || fputc(0, one->out) ||
+	    fflush(one->out))
 		return NULL;
 	drop_numbers(one->text);
 	return one->text;
@@ -217,6 +187,7 @@ void plumb_declarer_free(struct plumb_declarer *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		btf_dump__free(d->all[i]->dump);
+		fclose(d->all[i]->out);
 		free(d->all[i]->text);
 		free(d->all[i]);
 	}

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/formats.h>
-
-/* The longest format file of Debian's kernels has 12 kB. */
-#define MAX_SIZE (1 << 20)
+#include <plumb/kernel/tracefs.h>
 
 static bool is_of_name(char c)
 {
@@ -49,24 +46,18 @@ static int split_declaration(struct plumb_format_field *f)
 		;
 	if (name == end || before == f->declaration)
 		return -EINVAL;
-	f->name = strndup(name, end - name);
-	if (asprintf(&f->type, "%.*s%s", (int)(before - f->declaration), f->declaration, end) < 0)
-		f->type = NULL;
-	return f->name && f->type ? 0 : -ENOMEM;
+	f->name = plumb_text("%.*s", (int)(end - name), name);
+	f->type = plumb_text("%.*s%s", (int)(before - f->declaration), f->declaration, end);
+	return 0;
 }
 
 /* "field:char comm[16];\toffset:8;\tsize:16;\tsigned:0;" */
 static int read_field(const char *line, struct plumb_format *format)
 {
-	struct plumb_format_field *f;
+	struct plumb_format_field *f = plumb_append(format->fields, format->n);
 	unsigned int is_signed = 0;
 	int err;
 
-	f = realloc(format->fields, (format->n + 1) * sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	format->fields = f;
-	f += format->n++;
 	*f = (struct plumb_format_field){};
 	if (sscanf(line, "field:%m[^;]; offset:%u; size:%u; signed:%u;", &f->declaration,
 		   &f->offset, &f->size, &is_signed) != 4)
@@ -86,10 +77,8 @@ static int read_line(const char *line, struct plumb_format *format)
 	line += strspn(line, " \t");
 	if (!strncmp(line, "field:", 6))
 		return read_field(line, format);
-	if (!strncmp(line, "name: ", 6) && !format->name) {
-		format->name = strdup(line + 6);
-		return format->name ? 0 : -ENOMEM;
-	}
+	if (!strncmp(line, "name: ", 6) && !format->name)
+		format->name = plumb_copied(line + 6);
 	if (!strncmp(line, "ID: ", 4) && sscanf(line + 4, "%u", &format->id) != 1)
 		return -EINVAL;
 	return 0;
@@ -97,8 +86,8 @@ static int read_line(const char *line, struct plumb_format *format)
 
 int plumb_format_parse(const char *text, struct plumb_format *format)
 {
-	char *copy = strdup(text), *rest = copy, *line;
-	int err = copy ? 0 : -ENOMEM;
+	char *copy = plumb_copied(text), *rest = copy, *line;
+	int err = 0;
 
 	*format = (struct plumb_format){};
 	/* The print format is the last item and can contain anything. */
@@ -117,28 +106,20 @@ int plumb_format_parse(const char *text, struct plumb_format *format)
 int plumb_format_read(int tracefs, const char *category, const char *name,
 		      struct plumb_format *format)
 {
-	char path[512], *text = malloc(MAX_SIZE);
-	size_t size = 0;
-	ssize_t got = 1;
-	int fd, err = 0;
+	char path[512], *text = NULL;
+	size_t room = 0;
+	int err = 0;
+	FILE *f;
 
 	*format = (struct plumb_format){};
 	snprintf(path, sizeof(path), "events/%s/%s/format", category, name);
-	fd = text ? openat(tracefs, path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0)
-		err = text ? -errno : -ENOMEM;
-	while (!err && got && size < MAX_SIZE - 1) {
-		got = read(fd, text + size, MAX_SIZE - 1 - size);
-		if (got < 0 && errno != EINTR)
-			err = -errno;
-		size += got > 0 ? got : 0;
-	}
-	if (!err) {
-		text[size] = 0;
-		err = plumb_format_parse(text, format);
-	}
-	if (fd >= 0)
-		close(fd);
+	f = plumb_tracefs_file(tracefs, path);
+	if (!f)
+		return -errno;
+	if (getdelim(&text, &room, 0, f) < 0)
+		err = ferror(f) ? -errno : -EINVAL;
+	fclose(f);
+	err = err ?: plumb_format_parse(text, format);
 	free(text);
 	return err;
 }

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/lists.h>
 #include <plumb/functions/modules.h>
 #include <plumb/kernel/renamed.h>
 
 struct search {
 	struct plumb_functions *found;
-	size_t room;
 	struct plumb_lists lists;
 	struct plumb_symbol **matches; /* of one pattern */
 	size_t n_matches;
@@ -60,15 +60,12 @@ static void keep(const struct plumb_lists *lists)
 	};
 }
 
-static int take_kept(struct plumb_functions *found)
+static void take_kept(struct plumb_functions *found)
 {
-	found->all = malloc(sizeof(*found->all));
-	if (!found->all)
-		return plumb_error(ENOMEM, "no memory for functions");
-	found->n = 1;
-	*found->all = kept.function;
-	found->all->name = strdup(kept.name);
-	return found->all->name ? 0 : plumb_error(ENOMEM, "no memory for functions");
+	struct plumb_function *f = plumb_append(found->all, found->n);
+
+	*f = kept.function;
+	f->name = plumb_copied(kept.name);
 }
 
 /* Sets the matches; their array is big enough for all symbols. */
@@ -104,25 +101,15 @@ static bool is_taken(struct search *q, struct plumb_symbol *s)
 	return false;
 }
 
-static int take(struct search *q, struct plumb_symbol *s, const struct plumb_function *like)
+static void take(struct search *q, struct plumb_symbol *s, const struct plumb_function *like)
 {
-	struct plumb_function *f;
+	struct plumb_function *f = plumb_append(q->found->all, q->found->n);
 
-	if (q->found->n == q->room) {
-		q->room = q->room ? 2 * q->room : 16;
-		f = realloc(q->found->all, q->room * sizeof(*f));
-		if (!f)
-			return -ENOMEM;
-		q->found->all = f;
-	}
-	f = &q->found->all[q->found->n];
 	*f = *like;
 	f->address = s->address;
-	f->name = strdup(s->name);
-	f->module = s->module ? strdup(s->module) : NULL;
-	q->found->n++;
+	f->name = plumb_copied(s->name);
+	f->module = s->module ? plumb_copied(s->module) : NULL;
 	s->taken = true;
-	return f->name && (f->module || !s->module) ? 0 : -ENOMEM;
 }
 
 /*
@@ -142,8 +129,8 @@ static struct plumb_traceability judge(struct plumb_lists *lists, struct plumb_s
 }
 
 /* Takes the function S unless it cannot be traced. */
-static int consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
-		    bool ambiguous, struct outcome *o)
+static void consider(struct search *q, const struct plumb_pattern *p, struct plumb_symbol *s,
+		     bool ambiguous, struct outcome *o)
 {
 	struct plumb_traceability is = judge(&q->lists, s, p->is_glob);
 	bool is_listed = q->lists.traceable.slots;
@@ -159,19 +146,19 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 
 	if (is_taken(q, s)) {
 		o->taken++;
-		return 0;
+		return;
 	}
 	if (is.boot_only) {
 		o->gone++;
-		return 0;
+		return;
 	}
 	if (f.blacklisted && (f.untraced || (p->is_glob && !is_listed))) {
 		o->barred++;
-		return 0;
+		return;
 	}
 	if (f.untraced && p->is_glob) {
 		o->untraced++;
-		return 0;
+		return;
 	}
 	o->taken++;
 	o->changed += f.changed;
@@ -183,30 +170,29 @@ static int consider(struct search *q, const struct plumb_pattern *p, struct plum
 		plumb_warn("%s: the compiler changed its signature, arguments are not "
 			   "trusted",
 			   s->name);
-	return take(q, s, &f);
+	take(q, s, &f);
 }
 
 /* Considers N symbols of one name in one module. */
-static int consider_same_name(struct search *q, const struct plumb_pattern *p,
-			      struct plumb_symbol **s, size_t n, struct outcome *o)
+static void consider_same_name(struct search *q, const struct plumb_pattern *p,
+			       struct plumb_symbol **s, size_t n, struct outcome *o)
 {
 	size_t before;
-	int err = 0;
 
 	/* Without addresses only the name can be given to the kernel: one probe, attached once. */
 	if (n > 1 && !s[0]->address) {
 		plumb_warn("%zu functions are named %s, and their addresses are hidden "
 			   "(kernel.kptr_restrict): only one can be traced",
 			   n, s[0]->name);
-		return consider(q, p, s[0], true, o);
+		consider(q, p, s[0], true, o);
+		return;
 	}
-	for (size_t i = 0; !err && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		before = q->found->n;
-		err = consider(q, p, s[i], n > 1, o);
+		consider(q, p, s[i], n > 1, o);
 		if (n > 1 && q->found->n > before)
 			q->found->all[before].place = i + 1;
 	}
-	return err;
 }
 
 static bool has_same_name(const struct plumb_symbol *s, const struct plumb_symbol *t)
@@ -231,36 +217,32 @@ static size_t count_like(struct plumb_symbol **s, struct plumb_symbol **end,
 }
 
 /* Considers the symbols of one name in the kernel and all modules. */
-static int consider_name(struct search *q, const struct plumb_pattern *p, struct plumb_symbol **s,
-			 struct plumb_symbol **end, struct outcome *o)
+static void consider_name(struct search *q, const struct plumb_pattern *p, struct plumb_symbol **s,
+			  struct plumb_symbol **end, struct outcome *o)
 {
 	const char *name = s[0]->name;
 	size_t before = q->found->n, n, taken;
-	int err = 0;
 
-	for (; !err && s < end; s += n) {
+	for (; s < end; s += n) {
 		n = count_like(s, end, is_beside);
-		err = consider_same_name(q, p, s, n, o);
+		consider_same_name(q, p, s, n, o);
 	}
 	taken = q->found->n - before;
 	o->shared_names += taken > 1;
 	if (taken > 1 && !p->is_glob)
 		plumb_warn("%zu functions are named %s: all are traced", taken, name);
-	return err;
 }
 
-static int consider_all(struct search *q, const struct plumb_pattern *p, struct outcome *o)
+static void consider_all(struct search *q, const struct plumb_pattern *p, struct outcome *o)
 {
 	struct plumb_symbol **s = q->matches, **end = s + q->n_matches;
 	size_t n;
-	int err = 0;
 
 	qsort(s, q->n_matches, sizeof(*s), compare);
-	for (; !err && s < end; s += n) {
+	for (; s < end; s += n) {
 		n = count_like(s, end, has_same_name);
-		err = consider_name(q, p, s, s + n, o);
+		consider_name(q, p, s, s + n, o);
 	}
-	return err;
 }
 
 /* The prefixes of other kinds of targets; no module has such a name. */
@@ -337,7 +319,6 @@ static int find(struct search *q, const char *text)
 {
 	struct outcome o = {};
 	struct plumb_pattern p;
-	int err;
 
 	plumb_pattern_read(&p, text);
 	match(q, &p, p.is_glob ? plumb_pattern_globs : plumb_pattern_names);
@@ -349,9 +330,7 @@ static int find(struct search *q, const char *text)
 		match_renamed(q, &p);
 	if (!q->n_matches)
 		return say_missing(q, &p);
-	err = consider_all(q, &p, &o);
-	if (err)
-		return plumb_error(err, "no memory for the functions of %s", text);
+	consider_all(q, &p, &o);
 	if (!o.taken)
 		return say_refused(&p, &o);
 	if (p.is_glob && o.changed)
@@ -372,9 +351,7 @@ static int find_all(const char *const *patterns, size_t n, struct plumb_function
 	if (err)
 		return err;
 	keep(&q.lists);
-	q.matches = calloc(q.lists.symbols.n + 1, sizeof(*q.matches));
-	if (!q.matches)
-		err = plumb_error(ENOMEM, "no memory for the kernel's symbols");
+	q.matches = plumb_zeroed(q.lists.symbols.n, sizeof(*q.matches));
 	for (size_t i = 0; !err && i < n; i++)
 		err = find(&q, patterns[i]);
 	free(q.matches);
@@ -385,11 +362,13 @@ static int find_all(const char *const *patterns, size_t n, struct plumb_function
 int plumb_functions_find(const char *const *patterns, size_t n, const char *btf_file,
 			 struct plumb_functions *found)
 {
-	bool is_kept = kept.is_found && n == 1 && !strcmp(patterns[0], kept.name);
-	int err;
+	int err = 0;
 
 	*found = (struct plumb_functions){};
-	err = is_kept ? take_kept(found) : find_all(patterns, n, found);
+	if (kept.is_found && n == 1 && !strcmp(patterns[0], kept.name))
+		take_kept(found);
+	else
+		err = find_all(patterns, n, found);
 	/* BTF is read after the lists have been freed, since it is as large. */
 	if (!err)
 		err = plumb_prototypes_read(found, btf_file);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/lists.h>
 
 static bool is_namesake(const struct plumb_traceability *a, const struct plumb_traceability *b)
@@ -15,13 +14,11 @@ int plumb_functions_of(const struct plumb_traceability *all, size_t n, const str
 {
 	int err = 0;
 
-	*found = (struct plumb_functions){.all = calloc(n + 1, sizeof(*found->all))};
-	for (size_t i = 0; found->all && !err && i < n; i++) {
-		struct plumb_function *f = &found->all[found->n++];
-
-		*f = (struct plumb_function){
-			.name = strdup(all[i].name),
-			.module = all[i].module ? strdup(all[i].module) : NULL,
+	*found = (struct plumb_functions){};
+	for (size_t i = 0; i < n; i++)
+		*plumb_append(found->all, found->n) = (struct plumb_function){
+			.name = plumb_copied(all[i].name),
+			.module = all[i].module ? plumb_copied(all[i].module) : NULL,
 			.address = all[i].address,
 			.changed = all[i].changed,
 			.cold = all[i].cold,
@@ -30,12 +27,10 @@ int plumb_functions_of(const struct plumb_traceability *all, size_t n, const str
 			.untraced = all[i].untraced,
 			.blacklisted = all[i].blacklisted,
 		};
-		err = f->name && (f->module || !all[i].module) ? 0 : -ENOMEM;
-	}
-	if (err || !found->all)
-		err = plumb_error(ENOMEM, "no memory for functions");
+	if (btf)
+		plumb_prototypes_from(found, btf);
 	else
-		err = btf ? plumb_prototypes_from(found, btf) : plumb_prototypes_read(found, NULL);
+		err = plumb_prototypes_read(found, NULL);
 	if (err)
 		plumb_functions_free(found);
 	return err;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/probe.h>
@@ -48,9 +49,7 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 	const struct plumb_function key = {.name = name}, *wanted = &key, **found;
 
 	if (!sorted) {
-		sorted = calloc(functions->n, sizeof(*sorted));
-		if (!sorted)
-			abort();
+		sorted = plumb_zeroed(functions->n, sizeof(*sorted));
 		for (size_t i = 0; i < functions->n; i++)
 			sorted[i] = &functions->all[i];
 		qsort(sorted, functions->n, sizeof(*sorted), by_name);

@@ -1,45 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* kallsyms: reads the kernel's lists: symbols, traceable functions, kprobe blacklist. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/lists.h>
 #include <plumb/functions/tracepoints.h>
 
 /* Reads a file to its end, adds a NUL and closes it.  Returns NULL and sets errno on failure. */
-static char *read_open_file(int fd, size_t *size)
+static char *read_open_file(FILE *f, size_t *size)
 {
-	char *text = NULL, *more;
-	size_t n = 0, room = 0;
-	ssize_t got;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t n;
 
-	if (fd < 0)
+	if (!f)
 		return NULL;
-	do {
-		if (room - n < 2) {
-			room = room ? 2 * room : 1 << 20;
-			more = realloc(text, room);
-			if (!more)
-				goto failed;
-			text = more;
-		}
-		got = read(fd, text + n, room - n - 1);
-		if (got < 0 && errno != EINTR)
-			goto failed;
-		n += got > 0 ? got : 0;
-	} while (got);
-	close(fd);
-	text[n] = 0;
+	n = getdelim(&text, &room, 0, f);
+	if (n < 0 && ferror(f)) {
+		free(text);
+		text = NULL;
+	} else if (n <= 0) {
+		*text = n = 0;
+	}
 	*size = n;
+	fclose(f);
 	return text;
-failed:
-	free(text);
-	close(fd);
-	return NULL;
 }
 
 static char *read_file(const char *path, size_t *size)
@@ -47,7 +36,7 @@ static char *read_file(const char *path, size_t *size)
 	char name[4096];
 
 	snprintf(name, sizeof(name), "%s%s", plumb_functions_root, path);
-	return read_open_file(open(name, O_RDONLY | O_CLOEXEC), size);
+	return read_open_file(fopen(name, "re"), size);
 }
 
 /* Cuts the first line off *REST; NULL after the last. */
@@ -99,23 +88,13 @@ static bool may_be_function(const struct plumb_symbol *s)
 	return !s->module || (strcmp(s->module, "bpf") && strncmp(s->module, "__builtin__", 11));
 }
 
-static int add_symbol(struct plumb_symbols *symbols, size_t *room, const struct plumb_symbol *s)
+static void add_symbol(struct plumb_symbols *symbols, const struct plumb_symbol *s)
 {
-	struct plumb_symbol *more;
-
-	if (symbols->n == *room) {
-		*room = *room ? 2 * *room : 1 << 16;
-		more = realloc(symbols->all, *room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		symbols->all = more;
-	}
-	symbols->all[symbols->n++] = *s;
+	*plumb_append(symbols->all, symbols->n) = *s;
 	if (!s->module && !strcmp(s->name, "_stext"))
 		symbols->start = s->address;
 	else if (!s->module && !strcmp(s->name, "_etext"))
 		symbols->end = s->address;
-	return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -136,21 +115,16 @@ static void sort_by_address(struct plumb_symbols *symbols)
 		qsort(symbols->all + n, symbols->n - n, sizeof(*symbols->all), compare);
 }
 
-int plumb_symbols_parse(struct plumb_symbols *symbols, char *text)
+void plumb_symbols_parse(struct plumb_symbols *symbols, char *text)
 {
 	struct plumb_symbol s;
-	size_t room = 0;
 	char *line;
 
 	*symbols = (struct plumb_symbols){.text = text};
 	while ((line = next_line(&text)))
-		if (plumb_symbol_cut(line, &s) && may_be_function(&s) &&
-		    add_symbol(symbols, &room, &s)) {
-			plumb_symbols_free(symbols);
-			return plumb_error(ENOMEM, "no memory for the kernel's symbols");
-		}
+		if (plumb_symbol_cut(line, &s) && may_be_function(&s))
+			add_symbol(symbols, &s);
 	sort_by_address(symbols);
-	return 0;
 }
 
 int plumb_symbols_read(struct plumb_symbols *symbols)
@@ -163,7 +137,8 @@ int plumb_symbols_read(struct plumb_symbols *symbols)
 	if (!text)
 		return plumb_error(errno, "functions cannot be found: %s: %s", path,
 				   strerror(errno));
-	return plumb_symbols_parse(symbols, text);
+	plumb_symbols_parse(symbols, text);
+	return 0;
 }
 
 void plumb_symbols_free(struct plumb_symbols *symbols)
@@ -228,7 +203,7 @@ static char *read_tracefs(const char *path, size_t *size)
 		return text;
 	tracefs = plumb_tracefs_try();
 	if (tracefs >= 0) {
-		text = read_open_file(openat(tracefs, path, O_RDONLY | O_CLOEXEC), size);
+		text = read_open_file(plumb_tracefs_file(tracefs, path), size);
 		close(tracefs);
 	}
 	return text;
@@ -268,8 +243,8 @@ void plumb_traceable_read(struct plumb_names *names)
 	while (room < 2 * n)
 		room *= 2;
 	names->mask = room - 1;
-	names->slots = calloc(room, sizeof(*names->slots));
-	while (names->slots && (line = next_line(&rest))) {
+	names->slots = plumb_zeroed(room, sizeof(*names->slots));
+	while ((line = next_line(&rest))) {
 		line[strcspn(line, " \t")] = 0;
 		*find_slot(names, line) = line;
 	}
@@ -303,34 +278,16 @@ static bool read_barred(char *line, struct plumb_barred *b)
 
 void plumb_blacklist_read(struct plumb_blacklist *list)
 {
-	size_t size, room = 0;
+	struct plumb_barred b;
 	char *rest, *line;
-	struct plumb_barred *more;
+	size_t size;
 
 	*list = (struct plumb_blacklist){};
 	list->text = rest = read_file("/sys/kernel/debug/kprobes/blacklist", &size);
 	list->is_known = rest;
-	while (rest && (line = next_line(&rest))) {
-		if (list->n == room) {
-			room = room ? 2 * room : 1024;
-			more = realloc(list->all, room * sizeof(*more));
-			if (!more)
-				return;
-			list->all = more;
-		}
-		list->n += read_barred(line, &list->all[list->n]);
-	}
-}
-
-static int add_barred(struct plumb_blacklist *list, struct plumb_barred b)
-{
-	struct plumb_barred *more = realloc(list->all, (list->n + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	list->all = more;
-	more[list->n++] = b;
-	return 0;
+	while (rest && (line = next_line(&rest)))
+		if (read_barred(line, &b))
+			*plumb_append(list->all, list->n) = b;
 }
 
 /*
@@ -338,7 +295,7 @@ static int add_barred(struct plumb_blacklist *list, struct plumb_barred b)
  * marked by NOKPROBE_SYMBOL().  This macro defines a symbol _kbl_addr_NAME, which SYMBOLS include
  * if that kernel was built with CONFIG_KALLSYMS_ALL.
  */
-int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
+void plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
 {
 	static const char *const ends[][2] = {
 		{"__noinstr_text_start", "__noinstr_text_end"},
@@ -349,12 +306,9 @@ int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
 	static const char mark[] = "_kbl_addr_";
 	struct plumb_barred sections[sizeof(ends) / sizeof(ends[0])] = {};
 	char *rest, *line, *name, *p;
-	int err = 0;
 
-	*list = (struct plumb_blacklist){.text = strdup(symbols)};
-	if (!list->text)
-		return -ENOMEM;
-	for (rest = list->text; !err && (line = next_line(&rest));) {
+	*list = (struct plumb_blacklist){.text = plumb_copied(symbols)};
+	for (rest = list->text; (line = next_line(&rest));) {
 		uint64_t address = read_hex(line, &p);
 
 		name = strlen(p) > 3 ? p + 3 : p; /* " T NAME" */
@@ -366,13 +320,13 @@ int plumb_blacklist_derive(struct plumb_blacklist *list, const char *symbols)
 		if (strncmp(name, mark, strlen(mark)))
 			continue;
 		list->is_known = true;
-		err = add_barred(list, (struct plumb_barred){.name = name + strlen(mark)});
+		*plumb_append(list->all, list->n) =
+			(struct plumb_barred){.name = name + strlen(mark)};
 	}
-	for (size_t i = 0; !err && i < sizeof(sections) / sizeof(sections[0]); i++)
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		if (sections[i].start < sections[i].end)
-			err = add_barred(list, (struct plumb_barred){sections[i].start,
-								     sections[i].end, ""});
-	return err;
+			*plumb_append(list->all, list->n) =
+				(struct plumb_barred){sections[i].start, sections[i].end, ""};
 }
 
 /* Compares addresses if both are known: another function of that name may be allowed. */

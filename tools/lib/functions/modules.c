@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/modules.h>
 
 static struct module {
@@ -31,13 +32,10 @@ static bool is_noted(const char *name)
 
 static void note(const char *name)
 {
-	struct module *more = realloc(modules, (n_modules + 1) * sizeof(*more));
+	const ino_t inode = inode_of(name);
 
-	if (!more)
-		return;
-	modules = more;
-	more[n_modules] = (struct module){strdup(name), inode_of(name)};
-	n_modules += more[n_modules].name && more[n_modules].inode;
+	if (inode)
+		*plumb_append(modules, n_modules) = (struct module){plumb_copied(name), inode};
 }
 
 void plumb_modules_note(const struct plumb_functions *found)

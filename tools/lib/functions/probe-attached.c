@@ -12,6 +12,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/reasons.h>
 #include <plumb/terminal/progress.h>
 
@@ -69,20 +70,10 @@ void plumb_probe_own(struct plumb_probes *probes)
 	probes->by = &by;
 }
 
-int plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe)
+void plumb_probe_add(struct plumb_probes *probes, const struct plumb_probe *probe)
 {
-	struct plumb_probe *list;
-
 	plumb_probe_own(probes);
-	/* The capacity is a power of two, and is doubled when it is full. */
-	if (!(probes->n & (probes->n - 1))) {
-		list = realloc(probes->list, (probes->n ? 2 * probes->n : 1) * sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		probes->list = list;
-	}
-	probes->list[probes->n++] = *probe;
-	return 0;
+	*plumb_append(probes->list, probes->n) = *probe;
 }
 
 void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char *name)
@@ -91,27 +82,20 @@ void plumb_probe_note(struct plumb_probes *probes, const char *kind, const char 
 
 	plumb_probe_own(probes);
 	if (!names->list)
-		names->list = calloc(PLUMB_MAX_NAMES, sizeof(*names->list));
-	if (names->list && names->n < PLUMB_MAX_NAMES &&
-	    asprintf(&names->list[names->n], "%s:%s", kind, name) < 0)
-		names->list[names->n] = NULL;
+		names->list = plumb_zeroed(PLUMB_MAX_NAMES, sizeof(*names->list));
+	if (names->n < PLUMB_MAX_NAMES)
+		names->list[names->n] = plumb_text("%s:%s", kind, name);
 	names->n++;
 }
 
 void plumb_probe_refuse(struct plumb_probes *probes, size_t i, const char *name, int err)
 {
-	struct plumb_refused *more;
-
 	plumb_probe_own(probes);
 	plumb_info("%s: not attached: %s", name, plumb_errno_name(err));
 	/* Both programs of a target may be refused. */
-	if (plumb_probe_refusal(probes, i))
-		return;
-	more = realloc(probes->refusals, (probes->refused + 1) * sizeof(*more));
-	if (!more)
-		return;
-	probes->refusals = more;
-	more[probes->refused++] = (struct plumb_refused){i, err < 0 ? err : -err};
+	if (!plumb_probe_refusal(probes, i))
+		*plumb_append(probes->refusals, probes->refused) =
+			(struct plumb_refused){i, err < 0 ? err : -err};
 }
 
 int plumb_probe_common_refusal(const struct plumb_probes *probes)

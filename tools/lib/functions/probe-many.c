@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <plumb/bpf/function/function.h>
+#include <plumb/core/memory.h>
 
 #include <bpf/bpf.h>
 
@@ -32,13 +33,12 @@ struct link_create {
 	};
 };
 
-int plumb_many_make(struct plumb_many *m, size_t n)
+void plumb_many_make(struct plumb_many *m, size_t n)
 {
-	m->addresses = calloc(n, sizeof(*m->addresses));
-	m->semaphores = calloc(n, sizeof(*m->semaphores));
-	m->cookies = calloc(n, sizeof(*m->cookies));
-	m->ids = calloc(n, sizeof(*m->ids));
-	return m->addresses && m->semaphores && m->cookies && m->ids ? 0 : -ENOMEM;
+	m->addresses = plumb_zeroed(n, sizeof(*m->addresses));
+	m->semaphores = plumb_zeroed(n, sizeof(*m->semaphores));
+	m->cookies = plumb_zeroed(n, sizeof(*m->cookies));
+	m->ids = plumb_zeroed(n, sizeof(*m->ids));
 }
 
 void plumb_many_free(struct plumb_many *m)
@@ -88,10 +88,8 @@ int plumb_probe_attach_many(struct plumb_probes *probes, const struct plumb_many
 	int first, second;
 
 	if (probe.link >= 0) {
-		if (!plumb_probe_add(probes, &probe))
-			return 0;
-		plumb_probe_drop(&probe);
-		return -ENOMEM;
+		plumb_probe_add(probes, &probe);
+		return 0;
 	}
 	target = PLUMB_TARGET_INDEX(m->cookies[from]);
 	m->name(m->what, target, what, size);

@@ -19,6 +19,7 @@
 #include <plumb/core/reasons.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/tracepoints.h>
+#include <plumb/kernel/thread.h>
 
 #define GROUP "plumb"
 
@@ -33,23 +34,9 @@ static unsigned long long started; /* start of this process, in clock ticks sinc
 /* The start of the process, in clock ticks since boot; 0: there is no such process. */
 static unsigned long long start_of(int pid)
 {
-	unsigned long long start = 0;
-	char path[64], line[1024], *end;
-	FILE *f;
+	struct plumb_thread_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	/* Field 22 of proc(5), counted from the end of the name, which may contain anything. */
-	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')) &&
-	    sscanf(end + 1,
-		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		   "%*s %*s %llu",
-		   &start) != 1)
-		start = 0;
-	fclose(f);
-	return start;
+	return plumb_thread_stat(pid, pid, &stat) ? 0 : stat.begun / 10000000;
 }
 
 /* Writes a line to kprobe_events; 0 or -errno. */

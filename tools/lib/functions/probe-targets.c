@@ -24,10 +24,10 @@ const char *plumb_tracepoint_name(const struct plumb_tracepoint *t, char *text, 
 /* Adds PROBE to the list, or releases it if ERR is not 0; returns the error. */
 static int keep(struct plumb_probes *probes, struct plumb_probe *probe, int err)
 {
-	if (!err)
-		err = plumb_probe_add(probes, probe);
 	if (err)
 		plumb_probe_drop(probe);
+	else
+		plumb_probe_add(probes, probe);
 	return err;
 }
 

@@ -102,10 +102,10 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 			probe.event = open_kprobe(function, false);
 		err = probe.event < 0 ? probe.event : plumb_probe_attach_event(&probe, 0);
 	}
-	if (!err)
-		err = plumb_probe_add(probes, &probe);
 	if (err)
 		plumb_probe_drop(&probe);
+	else
+		plumb_probe_add(probes, &probe);
 	return err;
 }
 
@@ -156,10 +156,11 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 			  const struct plumb_functions *f, char *what, size_t size)
 {
 	struct plumb_many m = {.what = f, .name = name_function};
-	int err = plumb_many_make(&m, f->n);
 	size_t n = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < f->n; i++) {
+	plumb_many_make(&m, f->n);
+	for (size_t i = 0; i < f->n; i++) {
 		if (!can_be_one_of_many(&f->all[i], targets->hook)) {
 			plumb_probe_refuse(probes, i, plumb_probe_name(f, i, what, size), ENODATA);
 			continue;
@@ -168,8 +169,7 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_object *
 		m.cookies[n] = plumb_probe_target(f, i);
 		m.ids[n++] = f->all[i].btf_id;
 	}
-	if (!err && !n)
-		err = -ENODATA;
+	err = n ? 0 : -ENODATA;
 	for (const struct plumb_attach_target *a = targets; a->hook && !err; a++) {
 		m.program = bpf_program__fd(bpf_object__find_program_by_name(object, a->program));
 		m.hook = a->hook;

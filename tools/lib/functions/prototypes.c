@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <plumb/core/file.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/parse.h>
 #include <plumb/functions/lists.h>
 #include <plumb/kernel/types.h>
@@ -49,11 +50,11 @@ static bool is_of_module(const struct plumb_function *f, const char *module)
  */
 static struct sought *seek(const struct plumb_functions *fs, const char *module, size_t *n)
 {
-	struct sought *all = calloc(fs->n + 1, sizeof(*all));
+	struct sought *all = plumb_zeroed(fs->n, sizeof(*all));
 	struct plumb_function *f;
 
 	*n = 0;
-	for (f = fs->all; all && f < fs->all + fs->n; f++)
+	for (f = fs->all; f < fs->all + fs->n; f++)
 		if (!f->changed && !f->cold && !f->ambiguous && is_of_module(f, module))
 			all[(*n)++] = (struct sought){f, strcspn(f->name, "."), 0};
 	if (*n)
@@ -114,16 +115,13 @@ static enum plumb_result result_of(const struct plumb_function *f)
 }
 
 /* Assigns the types of BTF from number FIRST on to the functions of MODULE. */
-static int describe(struct plumb_functions *fs, const char *module, const struct btf *btf,
-		    uint32_t first, int fd)
+static void describe(struct plumb_functions *fs, const char *module, const struct btf *btf,
+		     uint32_t first, int fd)
 {
 	const struct btf_type *t;
-	struct sought *all, *s;
 	size_t n;
+	struct sought *all = seek(fs, module, &n), *s;
 
-	all = seek(fs, module, &n);
-	if (!all)
-		return -ENOMEM;
 	for (uint32_t id = first; n && id < btf__type_cnt(btf); id++) {
 		t = btf__type_by_id(btf, id);
 		if (!btf_is_func(t))
@@ -145,7 +143,6 @@ static int describe(struct plumb_functions *fs, const char *module, const struct
 		s->function->result = result_of(s->function);
 	}
 	free(all);
-	return 0;
 }
 
 /* Returns a descriptor of the BTF of a module in the kernel, or -1. */
@@ -186,31 +183,20 @@ static bool is_known(const struct plumb_functions *fs, const char *module)
 	return false;
 }
 
-static int describe_module(struct plumb_functions *fs, char *module)
+static void describe_module(struct plumb_functions *fs, const char *module)
 {
-	struct plumb_module_btf *m;
+	struct plumb_module_btf *m = plumb_append(fs->modules, fs->n_modules);
 
-	m = realloc(fs->modules, (fs->n_modules + 1) * sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	fs->modules = m;
-	m += fs->n_modules;
-	*m = (struct plumb_module_btf){strdup(module), parse(module, fs->btf), -1};
-	if (!m->name) {
-		btf__free(m->btf);
-		return -ENOMEM;
-	}
-	fs->n_modules++;
+	*m = (struct plumb_module_btf){plumb_copied(module), parse(module, fs->btf), -1};
 	if (!m->btf)
-		return 0;
+		return;
 	m->fd = open_module_btf(module);
-	return describe(fs, m->name, m->btf, btf__type_cnt(fs->btf), m->fd);
+	describe(fs, m->name, m->btf, btf__type_cnt(fs->btf), m->fd);
 }
 
 int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 {
 	struct plumb_function *f;
-	int err;
 
 	fs->btf = btf_file ? plumb_types_read(btf_file) : plumb_kernel_btf_get();
 	if (!fs->btf && btf_file)
@@ -219,19 +205,17 @@ int plumb_prototypes_read(struct plumb_functions *fs, const char *btf_file)
 		plumb_info("no types: " KERNEL_BTF "vmlinux: %s", strerror(errno));
 		return 0;
 	}
-	err = describe(fs, NULL, fs->btf, 1, 0);
+	describe(fs, NULL, fs->btf, 1, 0);
 	/* A module's BTF refers to types in the running kernel's BTF, not in that of a file. */
-	for (f = fs->all; !err && !btf_file && f < fs->all + fs->n; f++)
+	for (f = fs->all; !btf_file && f < fs->all + fs->n; f++)
 		if (f->module && !is_known(fs, f->module))
-			err = describe_module(fs, f->module);
-	return err ? plumb_error(err, "no memory for types of functions") : 0;
+			describe_module(fs, f->module);
+	return 0;
 }
 
-int plumb_prototypes_from(struct plumb_functions *fs, const struct btf *btf)
+void plumb_prototypes_from(struct plumb_functions *fs, const struct btf *btf)
 {
-	int err = describe(fs, NULL, btf, 1, -1);
-
-	return err ? plumb_error(err, "no memory for types of functions") : 0;
+	describe(fs, NULL, btf, 1, -1);
 }
 
 void plumb_prototypes_free(struct plumb_functions *fs)

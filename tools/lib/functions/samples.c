@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <plumb/core/cpus.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 #include <plumb/guard/allowed.h>
@@ -52,10 +53,10 @@ static int attach_cpu(struct plumb_probes *probes, int program, const struct per
 		return probe.event;
 	probe.program = dup(program);
 	err = probe.program < 0 ? -errno : plumb_probe_attach_event(&probe, 0);
-	if (!err)
-		err = plumb_probe_add(probes, &probe);
 	if (err)
 		plumb_probe_drop(&probe);
+	else
+		plumb_probe_add(probes, &probe);
 	return err;
 }
 
@@ -71,21 +72,12 @@ struct plumb_each_cpu {
 static struct plumb_each_cpu *add_each_cpu(struct plumb_probes *probes, int program,
 					   const struct perf_event_attr *attr, int cpus)
 {
-	struct plumb_each_cpu *all = realloc(probes->each_cpu,
-					     (probes->n_each_cpu + 1) * sizeof(*all)),
-			      *e;
+	struct plumb_each_cpu *e = plumb_append(probes->each_cpu, probes->n_each_cpu);
 
-	if (!all)
-		return NULL;
 	plumb_probe_own(probes);
-	probes->each_cpu = all;
-	e = &all[probes->n_each_cpu];
-	*e = (struct plumb_each_cpu){*attr, dup(program), malloc(cpus * sizeof(*e->probes))};
-	for (int cpu = 0; e->probes && cpu < cpus; cpu++)
+	*e = (struct plumb_each_cpu){*attr, dup(program), plumb_zeroed(cpus, sizeof(*e->probes))};
+	for (int cpu = 0; cpu < cpus; cpu++)
 		e->probes[cpu] = NONE;
-	if (e->program < 0 || !e->probes)
-		return NULL;
-	probes->n_each_cpu++;
 	return e;
 }
 
@@ -96,8 +88,8 @@ static int attach_cpus(struct plumb_probes *probes, int program, const struct pe
 	struct plumb_each_cpu *e = add_each_cpu(probes, program, attr, cpus);
 	size_t before = probes->n;
 
-	if (!e)
-		return -ENOMEM;
+	if (e->program < 0)
+		return -EMFILE;
 	plumb_cpus_begin();
 	plumb_probe_allow_files();
 	for (int cpu = 0; cpu < cpus; cpu++) {
@@ -126,10 +118,7 @@ static void attach_again(struct plumb_probes *probes, struct plumb_each_cpu *e, 
 		plumb_probe_drop(&probe);
 		return;
 	}
-	if (plumb_probe_add(probes, &probe)) {
-		plumb_probe_drop(&probe);
-		return;
-	}
+	plumb_probe_add(probes, &probe);
 	e->probes[cpu] = probes->n - 1;
 	plumb_info("CPU %d is online: an event is opened on it", cpu);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/run.h>
 #include <plumb/core/verdict.h>
 #include <plumb/functions/functions.h>
@@ -49,12 +50,12 @@ void plumb_timed_functions_warn_silent(const struct plumb_run *run,
 {
 	const struct plumb_probes *probes = &run->instance.probes;
 	size_t silent = f->n - probes->refused;
-	bool *seen = calloc(f->n, sizeof(*seen));
+	bool *seen = plumb_zeroed(f->n, sizeof(*seen));
 	uint32_t function;
 	char name[512];
 
 	plumb_timed_functions_warn_refused(probes, f->n);
-	if (!seen || plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
+	if (plumb_ledger_judge(total).pooled || total->ledger.filtered_at_exit ||
 	    !(run->options.by & f->by))
 		goto out;
 	for (size_t i = 0; i < total->n; i++) {

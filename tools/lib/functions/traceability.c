@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/lists.h>
 #include <plumb/functions/traceability.h>
 #include <plumb/terminal/suggest.h>
@@ -34,9 +32,9 @@ void plumb_lists_empty(struct plumb_lists *lists)
 
 struct plumb_lists *plumb_lists_read(void)
 {
-	struct plumb_lists *lists = calloc(1, sizeof(*lists));
+	struct plumb_lists *lists = plumb_zeroed(1, sizeof(*lists));
 
-	if (lists && !plumb_lists_fill(lists)) {
+	if (!plumb_lists_fill(lists)) {
 		plumb_lists_fill_traceable(lists);
 		return lists;
 	}
@@ -46,27 +44,17 @@ struct plumb_lists *plumb_lists_read(void)
 
 struct plumb_lists *plumb_lists_of(const char *symbols)
 {
-	struct plumb_lists *lists = calloc(1, sizeof(*lists));
-	char *text = strdup(symbols);
+	struct plumb_lists *lists = plumb_zeroed(1, sizeof(*lists));
 
-	if (!lists || !text) {
-		free(text);
-		free(lists);
-		return NULL;
-	}
-	if (!plumb_symbols_parse(&lists->symbols, text) &&
-	    !plumb_blacklist_derive(&lists->blacklist, symbols))
-		return lists;
-	plumb_lists_free(lists);
-	return NULL;
+	plumb_symbols_parse(&lists->symbols, plumb_copied(symbols));
+	plumb_blacklist_derive(&lists->blacklist, symbols);
+	return lists;
 }
 
-int plumb_lists_derive(struct plumb_lists *lists, const char *symbols)
+void plumb_lists_derive(struct plumb_lists *lists, const char *symbols)
 {
 	plumb_blacklist_free(&lists->blacklist);
-	return plumb_blacklist_derive(&lists->blacklist, symbols)
-		       ? plumb_error(ENOMEM, "no memory for the kernel's symbols")
-		       : 0;
+	plumb_blacklist_derive(&lists->blacklist, symbols);
 }
 
 void plumb_lists_free(struct plumb_lists *lists)
@@ -117,42 +105,28 @@ struct plumb_traceability plumb_lists_judge(const struct plumb_lists *lists, str
 	};
 }
 
-/* Adds symbols that match, by MATCHES, to ALL[0..n) (NULL: only counts); returns the new n. */
+/* Adds the symbols that match, by MATCHES, to ALL[0..n); returns the new n. */
 static size_t add_matches(const struct plumb_lists *lists, const struct plumb_pattern *p,
-			  plumb_matcher *matches, struct plumb_traceability *all, size_t n)
+			  plumb_matcher *matches, struct plumb_traceability **all, size_t n)
 {
 	struct plumb_symbol *s = lists->symbols.all;
 
-	for (size_t i = 0; i < lists->symbols.n; i++, s++) {
-		if (!plumb_pattern_is_about(p, s) || !matches(p, s))
-			continue;
-		if (all)
-			all[n] = plumb_lists_judge(lists, s);
-		n++;
-	}
+	for (size_t i = 0; i < lists->symbols.n; i++, s++)
+		if (plumb_pattern_is_about(p, s) && matches(p, s))
+			*plumb_append(*all, n) = plumb_lists_judge(lists, s);
 	return n;
 }
 
-static size_t add_all(const struct plumb_lists *lists, const struct plumb_pattern *p,
-		      struct plumb_traceability *all)
-{
-	size_t n = add_matches(lists, p, plumb_pattern_names, all, 0);
-
-	return add_matches(lists, p, plumb_pattern_left, all, n);
-}
-
-ssize_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
-			 struct plumb_traceability **all)
+size_t plumb_lists_find(const struct plumb_lists *lists, const char *name,
+			struct plumb_traceability **all)
 {
 	struct plumb_pattern p;
 	size_t n;
 
+	*all = NULL;
 	plumb_pattern_read(&p, name);
-	n = add_all(lists, &p, NULL);
-	*all = calloc(n + 1, sizeof(**all));
-	if (!*all)
-		return -ENOMEM;
-	return add_all(lists, &p, *all);
+	n = add_matches(lists, &p, plumb_pattern_names, all, 0);
+	return add_matches(lists, &p, plumb_pattern_left, all, n);
 }
 
 bool plumb_lists_have_module(const struct plumb_lists *lists, const struct plumb_pattern *p)
@@ -166,18 +140,17 @@ bool plumb_lists_have_module(const struct plumb_lists *lists, const struct plumb
 void plumb_lists_suggest_for_pattern(const struct plumb_lists *lists, const struct plumb_pattern *p,
 				     char *text, size_t size)
 {
-	const char **names = calloc(lists->symbols.n + 1, sizeof(*names));
+	const char **names = NULL;
 	struct plumb_symbol *s = lists->symbols.all;
 	size_t n = 0;
 
-	*text = 0;
-	for (size_t i = 0; names && i < lists->symbols.n; i++, s++)
+	for (size_t i = 0; i < lists->symbols.n; i++, s++)
 		if (plumb_pattern_is_about(p, s) && !plumb_symbol_is_internal(s) &&
 		    plumb_symbol_exists(&lists->symbols, s))
 			/* As users type it, without suffix. */
-			names[n++] = strndup(s->name, strcspn(s->name, "."));
-	if (names)
-		plumb_suggest(p->name, names, n, text, size);
+			*plumb_append(names, n) =
+				plumb_text("%.*s", (int)strcspn(s->name, "."), s->name);
+	plumb_suggest(p->name, names, n, text, size);
 	while (n)
 		free((char *)names[--n]);
 	free(names);

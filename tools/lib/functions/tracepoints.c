@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/terminal/suggest.h>
 
@@ -25,30 +26,18 @@ void plumb_tracepoints_free(struct plumb_tracepoints *t)
 	*t = (struct plumb_tracepoints){};
 }
 
-static bool append(struct plumb_tracepoints *t, struct plumb_tracepoint one)
-{
-	struct plumb_tracepoint *list = realloc(t->list, (t->n + 1) * sizeof(*list));
-
-	if (!list)
-		return false;
-	t->list = list;
-	t->list[t->n++] = one;
-	return true;
-}
-
 /* Reads the category and name of each event that can be enabled. */
 static int read_events(int tracefs, struct plumb_tracepoints *all)
 {
 	FILE *f = plumb_tracefs_file(tracefs, "available_events");
 	struct plumb_tracepoint one = {};
-	int err = 0;
 
 	if (!f)
 		return plumb_tracefs_refused(errno);
-	while (!err && fscanf(f, " %m[^:\n]:%ms", &one.category, &one.name) == 2)
-		err = append(all, one) ? 0 : -ENOMEM;
+	while (fscanf(f, " %m[^:\n]:%ms", &one.category, &one.name) == 2)
+		*plumb_append(all->list, all->n) = one;
 	fclose(f);
-	return err;
+	return 0;
 }
 
 /* --- raw tracepoints --- */
@@ -90,29 +79,21 @@ static void mark_raw_of(const struct raw_names *names, struct plumb_tracepoints 
 }
 
 /* The kernel's own names (some 40 kB) never change and are kept for later searches. */
-static void mark_raw_of_kernel(int dir, struct plumb_tracepoints *found)
+static void mark_raw_of_file(int dir, const char *name, struct plumb_tracepoints *found)
 {
-	static struct raw_names own;
-	FILE *btf = own.text ? NULL : plumb_tracefs_file(dir, "vmlinux");
+	static struct raw_names kernel;
+	struct raw_names names = strcmp(name, "vmlinux") ? (struct raw_names){} : kernel;
+	FILE *btf = names.text ? NULL : plumb_tracefs_file(dir, name);
 
 	if (btf) {
-		read_raw_names(btf, &own);
+		read_raw_names(btf, &names);
 		fclose(btf);
 	}
-	mark_raw_of(&own, found);
-}
-
-static void mark_raw_of_module(int dir, const char *module, struct plumb_tracepoints *found)
-{
-	struct raw_names names = {};
-	FILE *btf = plumb_tracefs_file(dir, module);
-
-	if (!btf)
-		return;
-	read_raw_names(btf, &names);
-	fclose(btf);
 	mark_raw_of(&names, found);
-	free(names.text);
+	if (strcmp(name, "vmlinux"))
+		free(names.text);
+	else
+		kernel = names;
 }
 
 static bool are_all_raw(const struct plumb_tracepoints *found)
@@ -130,11 +111,11 @@ static void mark_raw(struct plumb_tracepoints *found)
 
 	if (!dir)
 		return;
-	mark_raw_of_kernel(dirfd(dir), found);
+	mark_raw_of_file(dirfd(dir), "vmlinux", found);
 	/* Modules may be loaded and removed: their names are read each time, as long as needed. */
 	while (!are_all_raw(found) && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, "vmlinux"))
-			mark_raw_of_module(dirfd(dir), entry->d_name, found);
+			mark_raw_of_file(dirfd(dir), entry->d_name, found);
 	closedir(dir);
 }
 
@@ -143,13 +124,11 @@ static void mark_raw(struct plumb_tracepoints *found)
 /* Prints which part of CATEGORY:NAME does not match. */
 static int complain(const struct plumb_tracepoints *all, const char *category, const char *name)
 {
-	const char **names = calloc(all->n + 1, sizeof(*names));
+	const char **names = plumb_zeroed(all->n, sizeof(*names));
 	char suggestion[512];
 	size_t n = 0;
 	int err;
 
-	if (!names)
-		return -ENOMEM;
 	for (size_t i = 0; i < all->n; i++)
 		if (!fnmatch(category, all->list[i].category, 0))
 			names[n++] = all->list[i].name;
@@ -186,8 +165,7 @@ static int take(int tracefs, const char *category, const char *name, struct plum
 		if (err)
 			return plumb_error(err, "cannot read the id of tracepoint %s:%s: %s",
 					   t->category, t->name, strerror(-err));
-		if (!append(found, *t))
-			return -ENOMEM;
+		*plumb_append(found->list, found->n) = *t;
 		t->category = t->name = NULL;
 	}
 	return found->n ? 0 : complain(all, category, name);
@@ -209,20 +187,18 @@ static bool find_one(int tracefs, const char *category, const char *name,
 	snprintf(path, sizeof(path), "events/%s/%s/enable", category, name);
 	if (faccessat(tracefs, path, F_OK, 0))
 		return false;
-	one.category = strdup(category);
-	one.name = strdup(name);
-	if (one.category && one.name && !plumb_tracefs_id(tracefs, category, name, &one.id) &&
-	    append(found, one))
-		return true;
-	free(one.category);
-	free(one.name);
-	return false;
+	if (plumb_tracefs_id(tracefs, category, name, &one.id))
+		return false;
+	one.category = plumb_copied(category);
+	one.name = plumb_copied(name);
+	*plumb_append(found->list, found->n) = one;
+	return true;
 }
 
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found)
 {
 	struct plumb_tracepoints all = {};
-	char *category = strdup(pattern), *name = category ? strchr(category, ':') : NULL;
+	char *category = plumb_copied(pattern), *name = strchr(category, ':');
 	int err;
 
 	*found = (struct plumb_tracepoints){};

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/binary.h>
 
 #if defined(__x86_64__)
@@ -75,22 +76,15 @@ static int look_as_told(const char *conf, const char *name, char **found);
 /* Searches the files of an "include" in CONF; a path is relative to the directory of CONF. */
 static int look_as_included(const char *conf, const char *pattern, const char *name, char **found)
 {
-	int beside = *pattern == '/' ? 0 : strrchr(conf, '/') + 1 - conf, n, err = 0;
-	char directory[4096], file[8192], *slash;
-	struct dirent **entries;
+	int beside = *pattern == '/' ? 0 : strrchr(conf, '/') + 1 - conf, err = 0;
+	char path[4096];
+	glob_t files;
 
-	snprintf(directory, sizeof(directory), "%.*s%s", beside, conf, pattern);
-	slash = strrchr(directory, '/');
-	*slash = 0;
-	n = scandir(directory, &entries, NULL, alphasort);
-	for (int i = 0; i < n; i++) {
-		snprintf(file, sizeof(file), "%s/%s", directory, entries[i]->d_name);
-		if (!err && !*found && !fnmatch(slash + 1, entries[i]->d_name, FNM_PERIOD))
-			err = look_as_told(file, name, found);
-		free(entries[i]);
-	}
-	if (n >= 0)
-		free(entries);
+	snprintf(path, sizeof(path), "%.*s%s", beside, conf, pattern);
+	if (!glob(path, 0, NULL, &files))
+		for (size_t i = 0; i < files.gl_pathc && !err && !*found; i++)
+			err = look_as_told(files.gl_pathv[i], name, found);
+	globfree(&files);
 	return err;
 }
 
@@ -135,7 +129,8 @@ static int look_for_library(const char *name, char **found)
 
 static char *look_for_program(const char *name)
 {
-	char *path = strdup(getenv("PATH") ?: ""), *rest = path, *dir, *found = NULL, file[4096];
+	char *path = plumb_copied(getenv("PATH") ?: ""), *rest = path, *dir, *found = NULL,
+	     file[4096];
 	struct stat st;
 
 	while (!found && (dir = strsep(&rest, ":"))) {
@@ -153,7 +148,7 @@ int plumb_binary_find(const char *name, char **path)
 
 	*path = NULL;
 	if (strchr(name, '/')) /* unchanged: a link below /proc/PID/root is relative to that root */
-		*path = strdup(name);
+		*path = plumb_copied(name);
 	else if (!(err = look_for_library(name, path)) && !*path)
 		*path = look_for_program(name);
 	if (!err && !*path)

@@ -9,8 +9,7 @@
 #include <unistd.h>
 #include <plumb/symbols/debugfile.h>
 
-/* What the kernel appends to the path of a deleted file. */
-static bool cut_deleted(char *path)
+bool plumb_maps_cut_deleted(char *path)
 {
 	static const char mark[] = " (deleted)";
 	size_t n = strlen(path), m = sizeof(mark) - 1;
@@ -37,7 +36,7 @@ static bool parse(char *line, struct plumb_vma *vma)
 	vma->device = (uint64_t)major << 32 | minor;
 	vma->is_code = permissions[2] == 'x';
 	vma->path = line + at;
-	vma->is_deleted = vma->inode && cut_deleted(vma->path);
+	vma->is_deleted = vma->inode && plumb_maps_cut_deleted(vma->path);
 	return true;
 }
 

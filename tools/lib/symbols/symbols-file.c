@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/core/memory.h>
 
 /*
  * Maximum number of files that are open and not yet read: descriptors are few, and they keep mounts
  * busy.
  */
 #define OPEN_MAX_FILES 128
+
+/* Maximum size of a section; a sparse file can claim to have a larger one. */
+#define SECTION (256UL << 20)
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {
@@ -28,25 +32,21 @@ static bool is_copy(const struct plumb_symfile *a, const struct plumb_symfile *b
 }
 
 /* If no segment is marked as executable, all of them may contain code. */
-static int read_segments(struct plumb_symfile *file, Elf *elf)
+static void read_segments(struct plumb_symfile *file, Elf *elf)
 {
 	bool has_code = false;
 	size_t n = 0;
 	GElf_Phdr p;
 
 	elf_getphdrnum(elf, &n);
-	file->segments = calloc(n + 1, sizeof(*file->segments));
-	if (!file->segments)
-		return -ENOMEM;
 	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
 		if (p.p_type == PT_LOAD) {
-			file->segments[file->n_segments++] = (struct plumb_segment){
+			*plumb_append(file->segments, file->n_segments) = (struct plumb_segment){
 				p.p_offset, p.p_filesz, p.p_vaddr, p.p_flags & PF_X};
 			has_code |= p.p_flags & PF_X;
 		}
 	for (size_t i = 0; i < file->n_segments && !has_code; i++)
 		file->segments[i].is_code = true;
-	return 0;
 }
 
 static bool has_section(Elf *elf, const char *name)
@@ -87,10 +87,12 @@ static Elf *open_elf(const struct plumb_symfile *file)
 static bool examine(struct plumb_symbolizer *s, struct plumb_symfile *file, int root)
 {
 	Elf *elf = open_elf(file);
-	bool is_elf = elf_kind(elf) == ELF_K_ELF && !read_segments(file, elf);
+	bool is_elf = elf_kind(elf) == ELF_K_ELF;
 
-	if (is_elf)
+	if (is_elf) {
+		read_segments(file, elf);
 		file->build_id_size = plumb_elf_build_id(elf, file->build_id);
+	}
 	if (is_elf && !file->image &&
 	    (!has_section(elf, ".symtab") || (s->inlines && !has_section(elf, ".debug_info"))))
 		file->debug_fd = plumb_debug_open(elf, file->path, root, file->st.st_uid);
@@ -129,19 +131,14 @@ static struct plumb_symfile *add(struct plumb_symbolizer *s, struct plumb_symfil
 
 static struct plumb_symfile *new_file(int fd, const char *path, char *image, size_t size)
 {
-	struct plumb_symfile *file = calloc(1, sizeof(*file));
+	struct plumb_symfile *file = plumb_zeroed(1, sizeof(*file));
 
-	if (file && (file->path = strdup(path))) {
-		file->fd = fd;
-		file->debug_fd = -1;
-		file->image = image;
-		file->image_size = size;
-		return file;
-	}
-	free(file);
-	free(image);
-	close_file(&fd);
-	return NULL;
+	file->path = plumb_copied(path);
+	file->fd = fd;
+	file->debug_fd = -1;
+	file->image = image;
+	file->image_size = size;
+	return file;
 }
 
 struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, const char *path,
@@ -160,8 +157,6 @@ struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, cons
 			return file;
 		}
 	file = new_file(fd, path, NULL, 0);
-	if (!file)
-		return NULL;
 	file->st = st;
 	if (!examine(s, file, root)) {
 		if (strncmp(path, "/memfd:", 7)) /* a JIT's memory */
@@ -176,11 +171,111 @@ struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *i
 {
 	struct plumb_symfile *file = new_file(-1, "[vdso]", image, size);
 
-	if (!file)
-		return NULL;
 	if (!examine(s, file, -1))
 		file->is_read = true;
 	return add(s, file);
+}
+
+/* --- its symbols --- */
+
+/* Whether the symbol is a function or a label in code; sets its size and rank. */
+static bool is_code(Elf *elf, const GElf_Sym *symbol, const char *name, uint64_t *size,
+		    unsigned int *rank)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	*rank = GELF_ST_BIND(symbol->st_info) == STB_LOCAL ? PLUMB_SYMTAB_LOCAL : 0;
+	*size = symbol->st_size;
+	if (symbol->st_shndx == SHN_UNDEF || !*name)
+		return false;
+	if (type == STT_NOTYPE && *name != '$' && strncmp(name, ".L", 2))
+		*rank |= PLUMB_SYMTAB_LABEL;
+	else if (type != STT_FUNC && type != STT_GNU_IFUNC)
+		return false;
+	/* All but functions with a size are checked against their section. */
+	if (*size && !(*rank & PLUMB_SYMTAB_LABEL))
+		return true;
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
+	    symbol->st_value - header.sh_addr >= header.sh_size)
+		return false;
+	if (!*size) {
+		*size = header.sh_addr + header.sh_size - symbol->st_value;
+		*rank |= PLUMB_SYMTAB_UNSIZED;
+	}
+	return true;
+}
+
+/* BUDGET: how much may be read of the file yet. */
+static int read_table(struct plumb_symtab *t, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+		      uint64_t *budget)
+{
+	Elf_Scn *strings = elf_getscn(elf, header->sh_link);
+	Elf_Data *data, *text;
+	GElf_Shdr of_strings;
+	GElf_Sym symbol;
+	int64_t base;
+	int err = 0;
+
+	if (!strings || !gelf_getshdr(strings, &of_strings) || header->sh_size > SECTION ||
+	    of_strings.sh_size > SECTION || of_strings.sh_type != SHT_STRTAB ||
+	    header->sh_size + of_strings.sh_size > *budget)
+		return -ENOEXEC;
+	*budget -= header->sh_size + of_strings.sh_size;
+	data = elf_getdata(section, NULL);
+	text = elf_getdata(strings, NULL);
+	if (!data || !text || !text->d_buf)
+		return -ENOEXEC;
+	base = plumb_symtab_text(t, text->d_buf, text->d_size);
+	if (base < 0)
+		return base;
+	for (int i = 0; !err && gelf_getsym(data, i, &symbol); i++) {
+		unsigned int rank;
+		uint64_t size;
+
+		if (symbol.st_name < text->d_size &&
+		    is_code(elf, &symbol, t->text + base + symbol.st_name, &size, &rank))
+			err = plumb_symtab_add(t, symbol.st_value, size, base + symbol.st_name,
+					       rank);
+	}
+	return err;
+}
+
+/* Adds the functions of all symbol tables in ELF; sets *WHOLE if one is a .symtab.  0 or -errno. */
+static int read_tables(struct plumb_symtab *t, Elf *elf, bool *whole)
+{
+	Elf_Scn *section = NULL;
+	uint64_t budget = 2 * SECTION;
+	GElf_Shdr header;
+	int err = 0, result;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		result = read_table(t, elf, section, &header, &budget);
+		if (!result && header.sh_type == SHT_SYMTAB)
+			*whole = true;
+		err = err ?: result;
+	}
+	return err;
+}
+
+/* Adds the functions of the compressed ELF file in .gnu_debugdata, if there is one; 0 or -errno. */
+static int read_minidebug(struct plumb_symtab *t, Elf *elf)
+{
+	bool damaged;
+	size_t size;
+	char *image = plumb_debug_mini(elf, &size, &damaged);
+	Elf *inner = image ? elf_memory(image, size) : NULL;
+	int err = damaged || image ? -ENOEXEC : 0;
+
+	if (inner)
+		err = read_tables(t, inner, &(bool){false});
+	elf_end(inner);
+	free(image);
+	return err;
 }
 
 static int read_symbols(struct plumb_symfile *file)
@@ -188,12 +283,12 @@ static int read_symbols(struct plumb_symfile *file)
 	Elf *elf = open_elf(file),
 	    *debug = file->debug_fd >= 0 ? plumb_elf_begin(file->debug_fd, ELF_C_READ) : NULL;
 	bool whole = false;
-	int err = elf ? plumb_symtab_read_elf(&file->table, elf, &whole) : -ENOEXEC, result;
+	int err = elf ? read_tables(&file->table, elf, &whole) : -ENOEXEC, result;
 
 	if (!whole && debug)
-		plumb_symtab_read_elf(&file->table, debug, &whole);
+		read_tables(&file->table, debug, &whole);
 	if (!whole && elf) {
-		result = plumb_symtab_read_minidebug(&file->table, elf);
+		result = read_minidebug(&file->table, elf);
 		err = err ?: result;
 	}
 	elf_end(debug);
@@ -221,6 +316,8 @@ void plumb_symfile_read(struct plumb_symbolizer *s, struct plumb_symfile *file)
 	if (!file->inlines || fd != file->debug_fd)
 		close_file(&file->debug_fd);
 }
+
+/* --- its image in memory --- */
 
 bool plumb_symfile_address(const struct plumb_symfile *file, uint64_t offset, uint64_t *address)
 {

@@ -8,6 +8,7 @@
 #include "symbols.h"
 #include <dwarf.h>
 #include <stdlib.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/dwarffile.h>
 
 /* Limits of the nesting of DIEs, and of those visited in a walk; only damaged files exceed them. */
@@ -21,7 +22,7 @@ struct range {
 
 struct ranges {
 	struct range *all;
-	size_t n, room;
+	size_t n;
 	bool is_sorted;
 };
 
@@ -35,7 +36,7 @@ struct plumb_inlines {
 	struct plumb_dwarf file;
 	struct ranges code;
 	struct unit *units; /* by offset */
-	size_t n_units, room;
+	size_t n_units;
 };
 
 /* --- ranges --- */
@@ -45,20 +46,12 @@ static void add_ranges(struct ranges *r, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
-	struct range *more;
 
-	for (int i = 0; i < STEPS && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0; i++) {
-		if (r->n == r->room) {
-			r->room = r->room ? 2 * r->room : 64;
-			more = realloc(r->all, r->room * sizeof(*more));
-			if (!more)
-				return;
-			r->all = more;
-		}
-		/* Functions that the linker dropped have address 0. */
+	/* Functions that the linker dropped have address 0. */
+	for (int i = 0; i < STEPS && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0; i++)
 		if (start && start < end)
-			r->all[r->n++] = (struct range){start, end, dwarf_dieoffset(die)};
-	}
+			*plumb_append(r->all, r->n) =
+				(struct range){start, end, dwarf_dieoffset(die)};
 }
 
 static int by_start(const void *left, const void *right)
@@ -178,27 +171,19 @@ size_t plumb_inlines_find(struct plumb_inlines *i, uint64_t address, const char 
 static void read_units(struct plumb_inlines *i)
 {
 	Dwarf_CU *unit = NULL;
-	struct unit *more;
 	Dwarf_Die die;
 
 	while (!dwarf_get_units(i->file.dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
-		if (i->n_units == i->room) {
-			i->room = i->room ? 2 * i->room : 64;
-			more = realloc(i->units, i->room * sizeof(*more));
-			if (!more)
-				return;
-			i->units = more;
-		}
-		i->units[i->n_units++] = (struct unit){.die = dwarf_dieoffset(&die)};
+		*plumb_append(i->units, i->n_units) = (struct unit){.die = dwarf_dieoffset(&die)};
 		add_ranges(&i->code, &die);
 	}
 }
 
 struct plumb_inlines *plumb_inlines_open(int fd)
 {
-	struct plumb_inlines *i = calloc(1, sizeof(*i));
+	struct plumb_inlines *i = plumb_zeroed(1, sizeof(*i));
 
-	if (!i || !plumb_dwarf_open(fd, &i->file)) {
+	if (!plumb_dwarf_open(fd, &i->file)) {
 		free(i);
 		return NULL;
 	}

@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 #include <plumb/bpf/stack/stacks.h>
-#include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/privileges.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/symbols/maps.h>
@@ -42,21 +42,6 @@ void plumb_process_free(struct plumb_process *p)
 	plumb_symtab_free(&p->perf.table);
 	plumb_symtab_free(&p->perf.before);
 	free(p);
-}
-
-static int append(struct plumb_code_maps *m, const struct plumb_code_map *mapping)
-{
-	struct plumb_code_map *more;
-
-	if (m->n == m->room) {
-		m->room = m->room ? 2 * m->room : 16;
-		more = realloc(m->all, m->room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		m->all = more;
-	}
-	m->all[m->n++] = *mapping;
-	return 0;
 }
 
 static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t image,
@@ -229,7 +214,7 @@ static void find_copies(struct reading *r, const struct plumb_vma *above)
 }
 
 /* Appends a current mapping; what is unchanged is copied from the old one. */
-static int read_code_map(struct reading *r, const struct plumb_vma *vma)
+static void read_code_map(struct reading *r, const struct plumb_vma *vma)
 {
 	struct plumb_code_map m = {.start = vma->start,
 				   .end = vma->end,
@@ -237,7 +222,8 @@ static int read_code_map(struct reading *r, const struct plumb_vma *vma)
 				   .dev = vma->device,
 				   .ino = vma->inode,
 				   .image = r->image};
-	const struct plumb_code_maps *old = r->old, *now = r->now;
+	const struct plumb_code_maps *old = r->old;
+	struct plumb_code_maps *now = r->now;
 
 	while (r->at < old->n && old->all[r->at].start < m.start)
 		r->at++;
@@ -245,16 +231,17 @@ static int read_code_map(struct reading *r, const struct plumb_vma *vma)
 		m = old->all[r->at];
 	else
 		describe(r, &m, now->n ? &now->all[now->n - 1] : NULL, vma);
-	return append(r->now, &m);
+	*plumb_append(now->all, now->n) = m;
 }
 
 static int read_map(void *context, struct plumb_vma *vma)
 {
 	struct reading *r = context;
-	int err = vma->is_code ? read_code_map(r, vma) : 0;
 
-	if (err || !vma->inode || (vma->is_code && r->now->all[r->now->n - 1].may_be_jit))
-		return err;
+	if (vma->is_code)
+		read_code_map(r, vma);
+	if (!vma->inode || (vma->is_code && r->now->all[r->now->n - 1].may_be_jit))
+		return 0;
 	find_copies(r, vma);
 	r->below = *vma;
 	r->above = r->now->n;
@@ -262,22 +249,20 @@ static int read_map(void *context, struct plumb_vma *vma)
 }
 
 /* Appends the mappings that are in OLD but not in NOW to GONE. */
-static int retire(struct plumb_code_maps *gone, const struct plumb_code_maps *old,
-		  const struct plumb_code_maps *now)
+static void retire(struct plumb_code_maps *gone, const struct plumb_code_maps *old,
+		   const struct plumb_code_maps *now)
 {
 	size_t k = 0;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < old->n; i++) {
+	for (size_t i = 0; i < old->n; i++) {
 		while (k < now->n && now->all[k].start < old->all[i].start)
 			k++;
 		if (k < now->n && is_same(&now->all[k], &old->all[i]))
 			continue;
 		if (gone->n == GONE)
 			memmove(gone->all, gone->all + 1, --gone->n * sizeof(*gone->all));
-		err = append(gone, &old->all[i]);
+		*plumb_append(gone->all, gone->n) = old->all[i];
 	}
-	return err;
 }
 
 struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_t pid)
@@ -286,14 +271,9 @@ struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_
 
 	if (p)
 		return p;
-	p = calloc(1, sizeof(*p));
-	if (p) {
-		p->pid = pid;
-		if (!tsearch(p, &s->processes, by_pid)) {
-			free(p);
-			p = NULL;
-		}
-	}
+	p = plumb_zeroed(1, sizeof(*p));
+	p->pid = pid;
+	plumb_required(tsearch(p, &s->processes, by_pid));
 	return p;
 }
 
@@ -350,7 +330,7 @@ int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 	if (!err && image_of(p->pid) != r.image)
 		err = -EAGAIN; /* it executes another program: the next stack asks again */
 	if (!err) {
-		err = retire(&p->gone, &p->now, &now);
+		retire(&p->gone, &p->now, &now);
 		free(p->now.all);
 		p->now = now;
 	} else

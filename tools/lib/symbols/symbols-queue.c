@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* When processes are noted, and the perf maps of those that have one are read again. */
 #include "symbols.h"
-#include <errno.h>
 #include <time.h>
 #include <plumb/core/clock.h>
 
@@ -55,20 +54,15 @@ static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
 
 int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid)
 {
-	struct plumb_process *p = plumb_process_find_or_add(s, pid);
-
-	return p ? note_and_rest(s, p) : -ENOMEM;
+	return note_and_rest(s, plumb_process_find_or_add(s, pid));
 }
 
-int plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
+void plumb_symbolizer_note_soon(struct plumb_symbolizer *s, pid_t pid)
 {
 	struct plumb_process *p = plumb_process_find_or_add(s, pid);
 
-	if (!p)
-		return -ENOMEM;
 	p->is_watched = false;
 	queue(s, p, p->rest);
-	return 0;
 }
 
 int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/memory.h>
 
 /* Maximum number of symbols between an address and its own symbol: nested or overlapping ones. */
 #define NESTED 16
@@ -37,18 +38,9 @@ int64_t plumb_symtab_text(struct plumb_symtab *t, const void *text, size_t size)
 int plumb_symtab_add(struct plumb_symtab *t, uint64_t address, uint64_t size, uint32_t name,
 		     unsigned int rank)
 {
-	struct plumb_symtab_entry *more;
-
 	if (t->n == SYMBOLS)
 		return -EFBIG;
-	if (t->n == t->room) {
-		more = realloc(t->all, (t->room ? 2 * t->room : 256) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		t->all = more;
-		t->room = t->room ? 2 * t->room : 256;
-	}
-	t->all[t->n++] = (struct plumb_symtab_entry){
+	*plumb_append(t->all, t->n) = (struct plumb_symtab_entry){
 		.address = address,
 		.size = size < 1 << 28 ? size : (1 << 28) - 1,
 		.name = name,

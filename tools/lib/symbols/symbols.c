@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
 
@@ -14,14 +16,17 @@
 
 struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 {
-	struct plumb_symbolizer *s = calloc(1, sizeof(*s));
+	struct plumb_symbolizer *s = plumb_zeroed(1, sizeof(*s));
 
 	elf_version(EV_CURRENT);
-	if (s) {
-		s->inlines = inlines;
-		s->queue_end = &s->queue;
-	}
+	s->inlines = inlines;
+	s->queue_end = &s->queue;
 	return s;
+}
+
+static void keep(void *string)
+{
+	(void)string;
 }
 
 static void free_process(void *process)
@@ -46,8 +51,56 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s)
 		fclose(s->kallsyms);
 	if (s->module_list)
 		fclose(s->module_list);
-	plumb_symbolizer_free_strings(s);
+	tdestroy(s->unread, keep);
+	tdestroy(s->strings, free);
 	free(s);
+}
+
+/* --- strings, each once; and the files whose symbols cannot be read --- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text)
+{
+	char clean[PLUMB_SYMBOL_NAME], **found, *copy;
+
+	plumb_escape(clean, text, sizeof(clean));
+	found = tfind(clean, &s->strings, by_text);
+	if (found)
+		return *found;
+	copy = plumb_copied(clean);
+	plumb_required(tsearch(copy, &s->strings, by_text));
+	return copy;
+}
+
+/* Adds PATH to the files that are not read; NULL: it is there. */
+static const char *add_unread(struct plumb_symbolizer *s, const char *path)
+{
+	const char *name = plumb_symbolizer_string(s, path);
+
+	if (tfind(name, &s->unread, by_text))
+		return NULL;
+	plumb_required(tsearch(name, &s->unread, by_text));
+	return name;
+}
+
+void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = add_unread(s, path);
+
+	if (name && !s->counts.unread++)
+		plumb_info("a file whose symbols cannot be read: %s: %s", name, why);
+}
+
+void plumb_symbolizer_foreign(struct plumb_symbolizer *s, const char *path, const char *why)
+{
+	const char *name = add_unread(s, path);
+
+	if (name && !s->counts.foreign++)
+		plumb_warn("symbols are not read from %s: it %s", name, why);
 }
 
 static const char *demangled(struct plumb_symbolizer *s, const char *name)
@@ -89,10 +142,10 @@ static const struct plumb_symtab_entry *name_function(struct plumb_symbolizer *s
 {
 	struct plumb_symtab_entry *e = plumb_symtab_find(t, address - is_return);
 
-	if (e && !e->shown)
-		e->shown = demangled(s, t->text + e->name);
-	if (!e || !e->shown)
+	if (!e)
 		return NULL;
+	if (!e->shown)
+		e->shown = demangled(s, t->text + e->name);
 	frame->function = e->shown;
 	frame->offset = address - e->address;
 	return e;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
- * tables are filled by symbols-kernel.c, symbols-elf.c (from one ELF file) and symbols-perfmap.c.
+ * tables are filled by symbols-kernel.c, symbols-file.c (from one ELF file) and symbols-perfmap.c.
  * symbols-process.c reads mappings when symbols-queue.c asks, symbols-file.c the mapped files, and
- * symbols-inline.c the DWARF of their debug files.  symbols-strings.c stores names for all of them.
+ * symbols-inline.c the DWARF of their debug files.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -42,7 +42,7 @@ struct plumb_symtab_entry {
 
 struct plumb_symtab {
 	struct plumb_symtab_entry *all;
-	size_t n, room;
+	size_t n;
 	char *text; /* ends with a NUL */
 	size_t text_size, text_room;
 	bool is_log;   /* of entries that contain an address, the last added is valid; is_reused:
@@ -70,12 +70,6 @@ int plumb_symtab_read_kernel(struct plumb_symtab *t, FILE *f);
 /* A number that changes when a module comes or goes. */
 uint64_t plumb_kernel_modules(FILE *f);
 
-/* --- ELF --- */
-
-/* Adds the functions of all symbol tables in ELF; sets *WHOLE if one is a .symtab.  0 or -errno. */
-int plumb_symtab_read_elf(struct plumb_symtab *t, Elf *elf, bool *whole);
-/* Adds the functions of the compressed ELF file in .gnu_debugdata, if there is one; 0 or -errno. */
-int plumb_symtab_read_minidebug(struct plumb_symtab *t, Elf *elf);
 /* --- inline functions --- */
 
 struct plumb_inlines;
@@ -115,7 +109,7 @@ struct plumb_symfile {
 
 /*
  * The file of FD, a known one or a new one; takes FD.  A file that is not ELF has no segments.
- * NULL: fstat() failed, or no memory.
+ * NULL: fstat() failed.
  */
 struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, const char *path,
 					int root);
@@ -156,7 +150,7 @@ struct plumb_code_map {
 
 struct plumb_code_maps {
 	struct plumb_code_map *all; /* current ones by address, former ones oldest first */
-	size_t n, room;
+	size_t n;
 };
 
 struct plumb_process {
@@ -176,7 +170,6 @@ struct plumb_process {
 uint64_t plumb_perfmap_update(struct plumb_symbolizer *s, struct plumb_process *p, int root,
 			      const struct plumb_owners *owners);
 
-/* NULL: no memory. */
 struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_t pid);
 /* As plumb_symbolizer_note(). */
 int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p);
@@ -208,12 +201,11 @@ struct plumb_symbolizer {
 	struct plumb_symbolizer_counts counts;
 };
 
-/* The only copy of TEXT, escaped (text.h); NULL: no memory. */
+/* The only copy of TEXT, escaped (text.h). */
 const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text);
 /* Counts a file whose symbols cannot be read, each file once. */
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
 /* The same for a file of another user; warns of the first. */
 void plumb_symbolizer_foreign(struct plumb_symbolizer *s, const char *path, const char *why);
-void plumb_symbolizer_free_strings(struct plumb_symbolizer *s);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/debugfile.h>
 
 /* Maximum size of a table; a sparse file can claim to have a larger one. */
@@ -23,7 +24,6 @@ struct table {
 struct reading {
 	Elf *elf; /* the file that is probed */
 	struct plumb_usersyms *syms;
-	size_t room;
 	const char *defined[VERSIONS]; /* names of the versions that the table's file defines */
 };
 
@@ -72,32 +72,14 @@ static const char *version_of(const struct reading *r, const struct table *t, si
 	return version < VERSIONS ? r->defined[version] : NULL;
 }
 
-static int append(struct reading *r, const struct plumb_usersym *symbol)
-{
-	struct plumb_usersyms *s = r->syms;
-
-	if (s->n == r->room) {
-		size_t room = r->room ? 2 * r->room : 1024;
-		struct plumb_usersym *all = realloc(s->all, room * sizeof(*all));
-
-		if (!all)
-			return -ENOMEM;
-		s->all = all;
-		r->room = room;
-	}
-	s->all[s->n++] = *symbol;
-	return 0;
-}
-
-static int read_table(struct reading *r, const struct table *t)
+static void read_table(struct reading *r, const struct table *t)
 {
 	GElf_Sym s;
-	int err = 0;
 
 	if (!t->symbols || !t->strings)
-		return 0;
+		return;
 	read_versions(r, t);
-	for (int i = 0; !err && gelf_getsym(t->symbols, i, &s); i++) {
+	for (int i = 0; gelf_getsym(t->symbols, i, &s); i++) {
 		int type = GELF_ST_TYPE(s.st_info);
 		struct plumb_usersym symbol = {
 			.address = s.st_value,
@@ -113,9 +95,8 @@ static int read_table(struct reading *r, const struct table *t)
 			continue;
 		symbol.length = strcspn(symbol.name, "@");
 		symbol.version = version_of(r, t, i, symbol.name);
-		err = append(r, &symbol);
+		*plumb_append(r->syms->all, r->syms->n) = symbol;
 	}
-	return err;
 }
 
 /* --- tables of sections --- */
@@ -144,14 +125,14 @@ static void find_versions(Elf *elf, struct table *t)
 	}
 }
 
-/* Reads the symbol tables of ELF, which has the addresses of the file; *N counts them. */
-static int read_sections(struct reading *r, Elf *elf, size_t *n)
+/* Reads the symbol tables of ELF, which has the addresses of the file; returns their number. */
+static size_t read_sections(struct reading *r, Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	int err = 0;
+	size_t n = 0;
 
-	while (!err && (section = elf_nextscn(elf, section))) {
+	while ((section = elf_nextscn(elf, section))) {
 		struct table t = {};
 
 		if (!gelf_getshdr(section, &header) ||
@@ -162,10 +143,10 @@ static int read_sections(struct reading *r, Elf *elf, size_t *n)
 		if (header.sh_type == SHT_DYNSYM)
 			find_versions(elf, &t);
 		r->syms->whole |= t.symbols && header.sh_type == SHT_SYMTAB;
-		*n += t.symbols != NULL;
-		err = read_table(r, &t);
+		n += t.symbols != NULL;
+		read_table(r, &t);
 	}
-	return err;
+	return n;
 }
 
 /* --- tables of the dynamic segment, for files without section headers --- */
@@ -249,7 +230,7 @@ static size_t count_symbols(Elf *elf, const struct dynamic *d)
 	return 0;
 }
 
-static int read_segments(struct reading *r, Elf *elf)
+static void read_segments(struct reading *r, Elf *elf)
 {
 	struct dynamic d = {};
 	struct table t = {};
@@ -262,13 +243,13 @@ static int read_segments(struct reading *r, Elf *elf)
 			read_dynamic(elf, &p, &d);
 	n = count_symbols(elf, &d);
 	if (!n || !d.strings_size)
-		return 0;
+		return;
 	t.symbols =
 		data_at(elf, d.symbols, n * gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT), ELF_T_SYM);
 	t.strings = data_at(elf, d.strings, d.strings_size, ELF_T_BYTE);
 	t.versions = data_at(elf, d.versions, n * sizeof(GElf_Versym), ELF_T_HALF);
 	t.definitions = data_at(elf, d.definitions, TABLE, ELF_T_VDEF);
-	return read_table(r, &t);
+	read_table(r, &t);
 }
 
 /* --- all --- */
@@ -297,49 +278,40 @@ int plumb_usersyms_open_debug(const struct plumb_elf *file)
 }
 
 /* Reads the symbols that a stripped file has elsewhere. */
-static int read_elsewhere(struct reading *r, const struct plumb_elf *file)
+static void read_elsewhere(struct reading *r, const struct plumb_elf *file)
 {
 	struct plumb_usersyms *s = r->syms;
-	size_t n = 0, size;
 	bool damaged;
-	int err = 0;
+	size_t size;
 
 	s->debug_fd = plumb_usersyms_open_debug(file);
 	if (s->debug_fd >= 0)
 		s->debug = plumb_elf_begin(s->debug_fd, ELF_C_READ);
 	if (s->debug)
-		err = read_sections(r, s->debug, &n);
-	if (err || s->whole)
-		return err;
+		read_sections(r, s->debug);
+	if (s->whole)
+		return;
 	s->image = plumb_debug_mini(file->elf, &size, &damaged);
 	if (s->image)
 		s->mini = elf_memory(s->image, size);
-	return s->mini ? read_sections(r, s->mini, &n) : 0;
+	if (s->mini)
+		read_sections(r, s->mini);
 }
 
-int plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *syms)
+void plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *syms)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct reading r = {.elf = file->elf, .syms = syms};
 	GElf_Shdr text;
-	size_t n = 0;
-	int err;
 
 	*syms = (struct plumb_usersyms){.debug_fd = -1};
-	if (!r)
-		return -ENOMEM;
-	r->elf = file->elf;
-	r->syms = syms;
 	syms->is_debug_file =
 		plumb_elf_section(file->elf, ".text", &text) && text.sh_type == SHT_NOBITS;
-	err = read_sections(r, file->elf, &n);
-	if (!err && !n)
-		err = read_segments(r, file->elf);
-	if (!err && !syms->whole)
-		err = read_elsewhere(r, file);
+	if (!read_sections(&r, file->elf))
+		read_segments(&r, file->elf);
+	if (!syms->whole)
+		read_elsewhere(&r, file);
 	if (syms->n)
 		qsort(syms->all, syms->n, sizeof(*syms->all), by_offset);
-	free(r);
-	return err;
 }
 
 void plumb_usersyms_free(struct plumb_usersyms *syms)

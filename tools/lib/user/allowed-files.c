@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/memory.h>
 #include <plumb/guard/allowed.h>
 #include <plumb/guard/policy.h>
 #include <plumb/symbols/elffile.h>
@@ -29,13 +29,9 @@ struct judging {
 static int add_name(const char *name, void *context)
 {
 	struct judging *j = context;
-	char **names = realloc(j->names, (j->n + 1) * sizeof(*names));
 
-	if (!names)
-		return -ENOMEM;
-	j->names = names;
-	names[j->n] = strdup(name);
-	return names[j->n] ? (j->n++, 0) : -ENOMEM;
+	*plumb_append(j->names, j->n) = plumb_copied(name);
+	return 0;
 }
 
 static int judge_path(const char *path, void *context)
@@ -121,8 +117,8 @@ static int judge_identity(const char *path, const struct judging *j)
 		from = strchr(text, ':');
 		if (*text != 'u' || !from || from[1] != '/')
 			continue;
-		copy = strdup(from + 1);
-		err = copy ? judge_expanded(copy, &of) : -ENOMEM;
+		copy = plumb_copied(from + 1);
+		err = judge_expanded(copy, &of);
 		free(copy);
 	}
 	return err;
@@ -156,10 +152,10 @@ int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t 
 
 	if (!plumb_policy_has_files())
 		return 0;
-	for (size_t i = 0; i < u->n && !err; i++)
+	for (size_t i = 0; i < u->n; i++)
 		if (u->list[i].name)
-			err = add_name(u->list[i].name, &j);
-	if (!err && !u->is_usdt)
+			add_name(u->list[i].name, &j);
+	if (!u->is_usdt)
 		err = plumb_userfuncs_spell(u, add_name, &j);
 	if (err)
 		snprintf(what, size, "%s", shown);

@@ -10,7 +10,7 @@
 #include <plumb/kernel/thread.h>
 #include <plumb/user/mappings.h>
 
-#include "builds-code.h"
+#include "builds-file.h"
 
 struct count {
 	const struct plumb_build *build;
@@ -44,13 +44,12 @@ static const __u64 *read_calls(size_t *n)
 	return calls;
 }
 
-static void count_mapping(void *context, const struct plumb_mapping *m)
+static void count_mapping(void *context, pid_t pid, const struct plumb_vma *area)
 {
 	struct count *c = context;
 	struct stat st;
 
-	if (c->build->inode == m->inode && !plumb_mapping_stat(m, &st) &&
-	    c->build->device == st.st_dev && c->build->inode == st.st_ino)
+	if (!plumb_map_stat(pid, area, &st) && plumb_build_is_of(c->build, &st))
 		c->processes++;
 }
 
@@ -59,7 +58,7 @@ static size_t count_processes(const struct plumb_build *b)
 {
 	struct count c = {.build = b};
 
-	plumb_mappings_of_inode(0, b->inode, count_mapping, &c);
+	plumb_mappings_find(0, &(struct plumb_mapped){.inode = b->inode}, count_mapping, &c);
 	return c.processes;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 #include <plumb/guard/policy.h>
@@ -15,7 +16,7 @@
 #include <plumb/user/builds.h>
 #include <plumb/user/mappings.h>
 
-#include "builds-code.h"
+#include "builds-file.h"
 
 static struct {
 	const struct plumb_builds_use *use;
@@ -47,10 +48,10 @@ static int find_functions(struct plumb_build *b)
 	struct plumb_userfuncs found;
 	int err = 0;
 
-	b->functions.list = calloc(wanted->n, sizeof(*b->functions.list));
+	b->functions.list = plumb_zeroed(wanted->n, sizeof(*b->functions.list));
 	b->functions.n = wanted->n;
 	b->functions.is_usdt = wanted->is_usdt;
-	for (size_t i = 0; i < builds.n_patterns && b->functions.list && !err; i++) {
+	for (size_t i = 0; i < builds.n_patterns && !err; i++) {
 		if (!(plumb_user_file_at(b->file)->patterns >> i & 1))
 			continue;
 		err = plumb_user_target_find_in(b->fd, wanted->path, &builds.patterns[i],
@@ -62,7 +63,7 @@ static int find_functions(struct plumb_build *b)
 			if (!one || b->functions.list[j].name)
 				continue;
 			b->functions.list[j] = *one;
-			b->functions.list[j].name = strdup(one->name);
+			b->functions.list[j].name = plumb_copied(one->name);
 			b->functions.list[j].aliases = NULL;
 			one->returns = NULL; /* taken, and the places */
 			one->places = NULL;
@@ -70,7 +71,7 @@ static int find_functions(struct plumb_build *b)
 		}
 		plumb_userfuncs_free(&found);
 	}
-	return b->functions.list ? err : -ENOMEM;
+	return err;
 }
 
 /*
@@ -86,11 +87,9 @@ static void set_path(struct plumb_build *b)
 	free(b->functions.path);
 	b->functions.shown = own;
 	if (!plumb_policy_has_files() && !stat(own, &st) && plumb_build_is_of(b, &st))
-		b->functions.path = strdup(own);
-	else if (asprintf(&b->functions.path, "/proc/self/fd/%d", b->fd) < 0)
-		b->functions.path = NULL;
-	if (!b->functions.path)
-		abort();
+		b->functions.path = plumb_copied(own);
+	else
+		b->functions.path = plumb_text("/proc/self/fd/%d", b->fd);
 }
 
 /* Adds the build that FD, which it takes, refers to; NULL: it is not added. */
@@ -197,17 +196,18 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 /* --- finding builds --- */
 
 /* A process maps a file of this path, which is or was at the path of number FILE. */
-static void take_mapping(void *context, const struct plumb_mapping *m)
+static void take_mapping(void *context, pid_t pid, const struct plumb_vma *area)
 {
 	const size_t file = *(const size_t *)context;
 	struct plumb_build *b;
 	struct stat st;
 	int fd;
 
-	fd = plumb_mapping_open(m);
+	fd = plumb_map_open(pid, area);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || find_build(file, &st) || !plumb_user_file_may_be(file, m, &st)) {
+	if (fstat(fd, &st) || find_build(file, &st) ||
+	    !plumb_user_file_may_be(file, pid, area, &st)) {
 		close(fd);
 		return;
 	}
@@ -274,7 +274,8 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 		if (!plumb_user_file_at(i)->of_host)
 			continue;
 		plumb_builds_watch(-1, targets->files[i].path);
-		plumb_mappings_of_path(targets->files[i].path, take_mapping, &i);
+		plumb_mappings_find(0, &(struct plumb_mapped){.path = targets->files[i].path},
+				    take_mapping, &i);
 	}
 	return err;
 }
@@ -329,7 +330,7 @@ static bool look_at_path(size_t file)
 	if (b && find_functions(b))
 		b->functions.n = 0;
 	/* Those mapped in between that have been replaced already. */
-	plumb_mappings_of_path(path, take_mapping, &file);
+	plumb_mappings_find(0, &(struct plumb_mapped){.path = path}, take_mapping, &file);
 	mark_deleted(file, &st);
 	for (size_t i = 0; i < builds.n; i++)
 		if (builds.list[i].functions.n && !builds.list[i].since.tv_sec)

@@ -5,8 +5,6 @@
 #include <plumb/user/code.h>
 
 #include <capstone/capstone.h>
-#include <endian.h>
-#include <string.h>
 
 #define REFUSED PLUMB_CODE_REFUSED
 
@@ -15,8 +13,7 @@ struct opcode {
 	const unsigned char *bytes; /* of the opcode itself */
 	size_t size;                /* to the end of the instruction */
 	bool is_locked, has_segment, has_short;
-	bool is_vector;  /* VEX or EVEX, where the opcode follows the prefix */
-	bool high_index; /* an index is one of the registers r8 to r15 */
+	bool is_vector; /* VEX or EVEX, where the opcode follows the prefix */
 };
 
 static bool take_prefix(struct opcode *o, unsigned char byte)
@@ -52,8 +49,7 @@ static struct opcode find_opcode(const unsigned char *bytes, size_t size, bool i
 
 	for (; o.size && take_prefix(&o, *o.bytes); o.bytes++)
 		o.size--;
-	if (!is_32bit && o.size && (*o.bytes & 0xf0) == 0x40) {
-		o.high_index = *o.bytes & 2; /* REX.X */
+	if (!is_32bit && o.size && (*o.bytes & 0xf0) == 0x40) { /* REX */
 		o.bytes++;
 		o.size--;
 	}
@@ -162,66 +158,42 @@ bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
 
 /* --- kinds --- */
 
-static int64_t displacement(const struct opcode *o, size_t at)
+/* With an index.  In position-dependent code the table's address needs no base. */
+static bool is_table(const cs_x86_op *op)
 {
-	int32_t wide;
-
-	if (o->size == at + 1)
-		return (signed char)o->bytes[at];
-	if (o->size != at + sizeof(wide))
-		return 0;
-	memcpy(&wide, o->bytes + at, sizeof(wide));
-	return (int32_t)le32toh(wide);
+	return op->type == X86_OP_MEM && op->mem.index != X86_REG_INVALID &&
+	       op->mem.index != X86_REG_RIZ && op->mem.index != X86_REG_EIZ;
 }
 
-static enum plumb_instruction_kind kind_of_indirect(const struct opcode *o)
+static void classify(struct plumb_instruction *in, csh engine, const cs_insn *decoded,
+		     bool is_32bit)
 {
-	unsigned char modrm = o->size > 1 ? o->bytes[1] : 0;
+	const cs_x86_op *to = decoded->detail->x86.operands;
+	const bool is_direct = decoded->detail->x86.op_count == 1 && to->type == X86_OP_IMM;
 
-	if ((modrm >> 3 & 7) != 4 && (modrm >> 3 & 7) != 5)
-		return PLUMB_INSTRUCTION;
-	/* With a SIB byte there is an index, unless that is 4; r12 is 4, too, with the prefix. */
-	if (modrm >> 6 != 3 && (modrm & 7) == 4 && o->size > 2 &&
-	    ((o->bytes[2] >> 3 & 7) != 4 || o->high_index))
-		return PLUMB_INSTRUCTION_JUMP_TABLE;
-	/* In 32-bit code and position-dependent 64-bit code, the table's address needs no base. */
-	return PLUMB_INSTRUCTION_JUMP_INDIRECT;
-}
-
-static void classify(struct plumb_instruction *in, const struct opcode *o)
-{
-	unsigned char op = o->size ? *o->bytes : 0;
-	size_t at = 1;
-
-	if (o->is_vector || !o->size)
-		return;
-	switch (op) {
-	case 0xc2 ... 0xc3:
-	case 0xca ... 0xcb:
+	switch (decoded->id) {
+	case X86_INS_RET:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
 		in->kind = PLUMB_INSTRUCTION_RETURN;
 		return;
-	case 0xe8:
-		in->kind = PLUMB_INSTRUCTION_CALL;
+	case X86_INS_CALL:
+		if (is_direct)
+			in->kind = PLUMB_INSTRUCTION_CALL;
 		break;
-	case 0x0f:
-		if (o->size < 2 || (o->bytes[1] & 0xf0) != 0x80)
-			return;
-		at = 2;
-		in->kind = PLUMB_INSTRUCTION_JUMP;
-		break;
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3:
-	case 0xe9:
-	case 0xeb:
-		in->kind = PLUMB_INSTRUCTION_JUMP;
-		break;
-	case 0xff:
-		in->kind = kind_of_indirect(o);
-		return;
+	case X86_INS_JMP:
+	case X86_INS_LJMP:
+		if (!is_direct)
+			in->kind = is_table(to) ? PLUMB_INSTRUCTION_JUMP_TABLE
+						: PLUMB_INSTRUCTION_JUMP_INDIRECT;
+		/* fall through */
 	default:
-		return;
+		if (is_direct && cs_insn_group(engine, decoded, CS_GRP_JUMP))
+			in->kind = PLUMB_INSTRUCTION_JUMP;
 	}
-	in->target = in->at + in->length + displacement(o, at);
+	/* Of 32-bit code capstone leaves the upper half of a negative one 0. */
+	if (in->kind == PLUMB_INSTRUCTION_CALL || in->kind == PLUMB_INSTRUCTION_JUMP)
+		in->target = is_32bit ? (int32_t)to->imm : to->imm;
 }
 
 size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
@@ -232,19 +204,18 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 	size_t left = size;
 	uint64_t at = 0;
 	cs_insn *decoded;
-	struct opcode o;
 	csh engine;
 
 	if (cs_open(CS_ARCH_X86, is_32bit ? CS_MODE_32 : CS_MODE_64, &engine))
 		return 0;
+	cs_option(engine, CS_OPT_DETAIL, CS_OPT_ON);
 	decoded = cs_malloc(engine);
 	while (decoded && left && cs_disasm_iter(engine, &rest, &left, &at, decoded)) {
 		in = (struct plumb_instruction){
 			.at = size - left - decoded->size,
 			.length = decoded->size,
 		};
-		o = find_opcode((const unsigned char *)code + in.at, in.length, is_32bit);
-		classify(&in, &o);
+		classify(&in, engine, decoded, is_32bit);
 		if (!visit(&in, context))
 			break;
 	}

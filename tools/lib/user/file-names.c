@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/symbols/maps.h>
 
 /* A line of mountinfo, proc_pid_mountinfo(5). */
 struct mount {
@@ -90,18 +92,11 @@ static FILE *open_mounts(const char *path)
 
 static int mount_of(int fd)
 {
-	char name[64], line[128];
-	int id = -1;
-	FILE *f;
+	struct statx st;
 
-	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-	f = fopen(name, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "mnt_id: %d", &id) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return id;
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) && st.stx_mask & STATX_MNT_ID
+		       ? (int)st.stx_mnt_id
+		       : -1;
 }
 
 /* Where the open file is: its file system's number, and names of PATH_MAX bytes. */
@@ -159,18 +154,6 @@ static int by_mounts(const struct place *p, int (*each)(const char *name, void *
 	return err;
 }
 
-/* What the kernel says of a name that has been removed. */
-static bool strip(char *path)
-{
-	static const char removed[] = " (deleted)";
-	const size_t n = strlen(path), m = strlen(removed);
-
-	if (n <= m || strcmp(path + n - m, removed) != 0)
-		return false;
-	path[n - m] = 0;
-	return true;
-}
-
 static int by_place(const struct place *p, int (*each)(const char *name, void *context),
 		    void *context)
 {
@@ -189,8 +172,8 @@ int plumb_file_names(const char *path, const char *shown,
 		err = by_place(&place, each, context);
 	/* A file that was replaced, and is still mapped, has the name that it had. */
 	if (!err) {
-		was_replaced = strip(place.here);
-		was_replaced |= strip(place.inside);
+		was_replaced = plumb_maps_cut_deleted(place.here);
+		was_replaced |= plumb_maps_cut_deleted(place.inside);
 	}
 	if (was_replaced)
 		err = by_place(&place, each, context);

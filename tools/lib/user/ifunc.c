@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/maps.h>
 #include <plumb/symbols/owners.h>
@@ -64,7 +65,7 @@ static bool is_known(const struct search *s, const struct mapping *m)
 
 static int add_mapping(void *context, struct plumb_vma *vma)
 {
-	struct mapping m = {.area = *vma}, *list;
+	struct mapping m = {.area = *vma};
 	struct search *s = context;
 	struct stat st;
 
@@ -73,22 +74,9 @@ static int add_mapping(void *context, struct plumb_vma *vma)
 	m.dev = st.st_dev;
 	m.ino = st.st_ino;
 	m.is_first = !is_known(s, &m);
-	list = realloc(s->mappings, (s->n + 1) * sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	s->mappings = list;
-	m.area.path = strdup(vma->path);
-	if (!m.area.path)
-		return -ENOMEM;
-	list[s->n++] = m;
+	m.area.path = plumb_copied(vma->path);
+	*plumb_append(s->mappings, s->n) = m;
 	return 0;
-}
-
-static int read_mappings(struct search *s)
-{
-	int err = plumb_maps_of(s->pid, add_mapping, s);
-
-	return err ? plumb_error(-err, "cannot read /proc/%d/maps: %s", s->pid, strerror(-err)) : 0;
 }
 
 static bool is_of_file(const struct search *s, const struct mapping *m)
@@ -153,11 +141,11 @@ static void take_slot(struct search *s, uint64_t address)
 	}
 }
 
-/* Whether a relocation by ADDEND calls the resolver of the ifunc, in the file itself. */
-static bool is_own(const struct search *s, uint64_t addend)
+/* Whether the file has the ifunc, with its resolver at ADDRESS; NULL: anywhere. */
+static bool has_ifunc(const struct search *s, const uint64_t *address)
 {
 	for (size_t i = 0; i < s->syms.n; i++)
-		if (s->syms.all[i].is_ifunc && s->syms.all[i].address == addend &&
+		if (s->syms.all[i].is_ifunc && (!address || s->syms.all[i].address == *address) &&
 		    plumb_userfunc_matches(s->pattern, &s->syms.all[i]))
 			return true;
 	return false;
@@ -201,9 +189,10 @@ static void read_relocations(struct search *s, const struct module *m)
 		table = elf_getscn(m->elf, header.sh_link);
 		for (int i = 0; data && gelf_getrela(data, i, &r); i++) {
 			unsigned int type = GELF_R_TYPE(r.r_info);
+			uint64_t resolver = r.r_addend;
 
 			if (type == BY_INDIRECTION
-				    ? m->is_file && is_own(s, r.r_addend)
+				    ? m->is_file && has_ifunc(s, &resolver)
 				    : (type == TO_FUNCTION || type == TO_SYMBOL ||
 				       type == TO_ADDRESS) &&
 					      is_named(s, m->elf, table, GELF_R_SYM(r.r_info)))
@@ -255,10 +244,10 @@ static void read_module(struct search *s, const struct mapping *mapping)
 static int read_process(struct search *s)
 {
 	char path[64];
-	int err = read_mappings(s);
+	int err = plumb_maps_of(s->pid, add_mapping, s);
 
 	if (err)
-		return err;
+		return plumb_error(-err, "cannot read /proc/%d/maps: %s", s->pid, strerror(-err));
 	if (plumb_owners_of(s->pid, &s->owners))
 		return plumb_error(ESRCH, "process %d has ended", s->pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
@@ -291,7 +280,7 @@ static int by_value(const void *left, const void *right)
 /* The names of the symbols at an offset; NULL: none. */
 static char *names_at(const struct plumb_usersyms *syms, uint64_t offset, uint64_t *size)
 {
-	char *text = NULL, *more;
+	char *text = NULL, *before;
 
 	for (size_t i = 0; i < syms->n; i++) {
 		const struct plumb_usersym *s = &syms->all[i];
@@ -301,88 +290,64 @@ static char *names_at(const struct plumb_usersyms *syms, uint64_t offset, uint64
 		*size = s->size > *size ? s->size : *size;
 		if (text && memmem(text, strlen(text), s->name, s->length))
 			continue;
-		if (asprintf(&more, "%s%s%.*s", text ?: "", text ? ", " : "", (int)s->length,
-			     s->name) < 0)
-			break;
-		free(text);
-		text = more;
+		before = text;
+		text = plumb_text("%s%s%.*s", before ?: "", before ? ", " : "", (int)s->length,
+				  s->name);
+		free(before);
 	}
 	return text;
 }
 
-static int report(struct search *s, bool returns, struct plumb_userfuncs *found)
+static int resolve(struct search *s, bool returns, struct plumb_userfuncs *found)
 {
-	qsort(s->offsets, s->n_offsets, sizeof(*s->offsets), by_value);
-	found->list = calloc(s->n_offsets, sizeof(*found->list));
-	if (!found->list)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_offsets; i++) {
-		struct plumb_userfunc *u = &found->list[found->n++];
+	int err = fstat(s->file->fd, &s->st) ? -errno : 0;
 
-		u->offset = s->offsets[i];
-		u->name = strdup(s->pattern->name);
+	if (err)
+		return err;
+	plumb_usersyms_read(s->file, &s->syms);
+	err = has_ifunc(s, NULL) ? read_process(s) : -ENODATA;
+	if (err)
+		return err;
+	qsort(s->offsets, s->n_offsets, sizeof(*s->offsets), by_value);
+	for (size_t i = 0; i < s->n_offsets; i++) {
+		struct plumb_userfunc *u = plumb_append(found->list, found->n);
+
+		*u = (struct plumb_userfunc){
+			.offset = s->offsets[i],
+			.name = plumb_copied(s->pattern->name),
+		};
 		u->aliases = names_at(&s->syms, u->offset, &u->size);
-		if (!u->name)
-			return -ENOMEM;
 	}
 	return plumb_userfuncs_inspect(s->file, &s->syms, 0, returns, found);
 }
 
-static bool has_ifunc(const struct search *s)
+int plumb_ifunc_resolve(pid_t pid, int fd, const char *shown, const char *function, bool returns,
+			struct plumb_userfuncs *found)
 {
-	for (size_t i = 0; i < s->syms.n; i++)
-		if (s->syms.all[i].is_ifunc && plumb_userfunc_matches(s->pattern, &s->syms.all[i]))
-			return true;
-	return false;
-}
-
-static int resolve(struct search *s, bool returns, struct plumb_userfuncs *found)
-{
-	int err = fstat(s->file->fd, &s->st) ? -errno : plumb_usersyms_read(s->file, &s->syms);
-
-	if (!err && !has_ifunc(s))
-		err = -ENODATA;
-	if (!err)
-		err = read_process(s);
-	if (!err)
-		err = report(s, returns, found);
-	plumb_usersyms_free(&s->syms);
-	for (size_t i = 0; i < s->n; i++)
-		free(s->mappings[i].area.path);
-	free(s->mappings);
-	return err;
-}
-
-int plumb_ifunc_resolve(pid_t pid, const char *target, bool returns, struct plumb_userfuncs *found)
-{
-	char *name = strdup(target), *function = name ? strchr(name, ':') : NULL;
-	struct plumb_userfunc_pattern pattern = {};
-	struct plumb_elf file = {.fd = -1};
+	struct plumb_userfunc_pattern pattern;
+	struct plumb_elf file;
 	struct search s = {
 		.pid = pid,
 		.file = &file,
 		.pattern = &pattern,
 		.syms = {.debug_fd = -1},
 	};
-	int err = -ENODATA;
+	int err = plumb_elf_open_fd(fd, shown, &file);
 
 	*found = (struct plumb_userfuncs){};
-	if (function) {
-		*function++ = 0;
-		err = plumb_userfunc_parse(function, &pattern);
-		if (!err)
-			err = plumb_elf_open(name, &file);
-		if (!err)
-			err = resolve(&s, returns, found);
-	}
+	plumb_userfunc_parse(function, &pattern);
+	err = err ?: resolve(&s, returns, found);
 	if (err) {
 		plumb_userfuncs_free(found);
 	} else {
 		found->path = file.path;
 		file.path = NULL;
 	}
+	plumb_usersyms_free(&s.syms);
+	for (size_t i = 0; i < s.n; i++)
+		free(s.mappings[i].area.path);
+	free(s.mappings);
 	plumb_elf_close(&file);
 	free(pattern.name);
-	free(name);
 	return err;
 }

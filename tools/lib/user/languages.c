@@ -66,15 +66,79 @@ bool plumb_elf_has_go_registers(Elf *elf)
 	       gelf_getclass(elf) == ELFCLASS64;
 }
 
-static bool is_unwinder(const char *name)
-{
-	static const char *const libraries[] = {"libstdc++.so", "libc++.so", "libc++abi.so",
-						"libgcc_s.so"};
+/* --- libraries --- */
 
-	for (size_t i = 0; name && i < sizeof(libraries) / sizeof(*libraries); i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+static bool is_one_of(const char *const *libraries, size_t n, const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	for (size_t i = 0; i < n; i++)
+		if (plumb_binary_is_named(name, libraries[i]))
 			return true;
 	return false;
+}
+
+static bool is_unwinder(const char *path)
+{
+	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi", "libgcc_s"};
+
+	return is_one_of(libraries, sizeof(libraries) / sizeof(*libraries), path);
+}
+
+bool plumb_elf_is_c_library(const char *path)
+{
+	static const char *const libraries[] = {"libc",  "libm",      "libpthread", "libdl",
+						"librt", "libresolv", "libutil",    "libanl"};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	return is_one_of(libraries, sizeof(libraries) / sizeof(*libraries), path) ||
+	       !strncmp(name, "ld-", 3);
+}
+
+/* --- what the tables of a file tell --- */
+
+struct facts {
+	bool is_linked; /* a library, or needs one: unlike static programs, also those with PIE */
+	bool is_pie;    /* a program, though of a library's type */
+	bool needs_unwinder; /* a library by which exceptions are thrown */
+	bool needs_others;   /* libraries other than the C library's */
+	bool unwinds;        /* names a personality routine */
+	bool loads;          /* imports dlopen() */
+	bool switches;       /* a function by which a thread goes on on another stack */
+};
+
+static void look_at_dynamic(Elf *elf, Elf_Data *data, const GElf_Shdr *header, struct facts *f)
+{
+	const char *name;
+	GElf_Dyn d;
+
+	for (int i = 0; gelf_getdyn(data, i, &d); i++) {
+		name = d.d_tag == DT_NEEDED ? elf_strptr(elf, header->sh_link, d.d_un.d_val) : NULL;
+		f->is_linked |= d.d_tag == DT_NEEDED || d.d_tag == DT_SONAME;
+		f->is_pie |= d.d_tag == DT_FLAGS_1 && d.d_un.d_val & DF_1_PIE;
+		f->needs_unwinder |= name && is_unwinder(name);
+		f->needs_others |= name && !plumb_elf_is_c_library(name);
+	}
+}
+
+/* Looks at the functions that are imported, or at ALL. */
+static void look_at_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *header, bool all,
+			    struct facts *f)
+{
+	static const char *const loading[] = {"dlopen", "dlmopen"};
+	static const char *const switching[] = {"swapcontext", "makecontext", "jump_fcontext",
+						"make_fcontext"};
+	const char *name;
+	GElf_Sym s;
+
+	for (int i = 0; gelf_getsym(data, i, &s); i++) {
+		name = all || s.st_shndx == SHN_UNDEF ? elf_strptr(elf, header->sh_link, s.st_name)
+						      : NULL;
+		for (size_t j = 0; name && j < sizeof(loading) / sizeof(*loading); j++)
+			f->loads |= !strcmp(name, loading[j]);
+		for (size_t j = 0; name && j < sizeof(switching) / sizeof(*switching); j++)
+			f->switches |= !strcmp(name, switching[j]);
+	}
 }
 
 static bool has_text(Elf_Data *data, const char *text)
@@ -82,149 +146,56 @@ static bool has_text(Elf_Data *data, const char *text)
 	return data && data->d_buf && memmem(data->d_buf, data->d_size, text, strlen(text));
 }
 
-/* Whether the file is a library, or needs one: neither is a static program that is
- * position-independent. */
-static bool is_linked(Elf *elf)
+static void look_at_sections(Elf *elf, GElf_Word type, struct facts *f)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	GElf_Dyn d;
+	Elf_Data *data;
 
 	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+		if (!gelf_getshdr(section, &header) || header.sh_type != type)
 			continue;
-		for (int i = 0; gelf_getdyn(elf_getdata(section, NULL), i, &d); i++)
-			if (d.d_tag == DT_NEEDED || d.d_tag == DT_SONAME)
-				return true;
+		data = elf_getdata(section, NULL);
+		if (type == SHT_DYNAMIC)
+			look_at_dynamic(elf, data, &header, f);
+		else if (type == SHT_STRTAB)
+			f->unwinds |= has_text(data, "__gxx_personality_v0") ||
+				      has_text(data, "rust_eh_personality");
+		else
+			look_at_symbols(elf, data, &header, type == SHT_SYMTAB, f);
 	}
-	return false;
-}
-
-/* Whether the symbol is of such a function; of a dynamic file only what it imports counts. */
-static bool switches_stacks(const char *name, const GElf_Sym *s, bool is_dynamic)
-{
-	static const char *const names[] = {"swapcontext", "makecontext", "jump_fcontext",
-					    "make_fcontext"};
-
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return s->st_shndx == SHN_UNDEF || !is_dynamic;
-	return false;
 }
 
 bool plumb_elf_switches_stacks(Elf *elf)
 {
-	const bool is_dynamic = is_linked(elf);
-	GElf_Shdr header;
-	Elf_Scn *section = NULL;
-	Elf_Data *data;
-	GElf_Sym s;
+	struct facts f = {};
 
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) ||
-		    header.sh_type != (is_dynamic ? SHT_DYNSYM : SHT_SYMTAB))
-			continue;
-		data = elf_getdata(section, NULL);
-		for (int i = 0; gelf_getsym(data, i, &s); i++)
-			if (switches_stacks(elf_strptr(elf, header.sh_link, s.st_name), &s,
-					    is_dynamic))
-				return true;
-	}
-	return false;
+	look_at_sections(elf, SHT_DYNAMIC, &f);
+	look_at_sections(elf, f.is_linked ? SHT_DYNSYM : SHT_SYMTAB, &f);
+	return f.switches;
 }
 
 bool plumb_elf_unwinds(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	GElf_Dyn d;
-	Elf_Data *data;
+	struct facts f = {};
 
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header))
-			continue;
-		data = header.sh_type == SHT_DYNAMIC || header.sh_type == SHT_STRTAB
-			       ? elf_getdata(section, NULL)
-			       : NULL;
-		if (header.sh_type == SHT_STRTAB && (has_text(data, "__gxx_personality_v0") ||
-						     has_text(data, "rust_eh_personality")))
-			return true;
-		for (int i = 0; header.sh_type == SHT_DYNAMIC && gelf_getdyn(data, i, &d); i++)
-			if (d.d_tag == DT_NEEDED &&
-			    is_unwinder(elf_strptr(elf, header.sh_link, d.d_un.d_val)))
-				return true;
-	}
-	return false;
-}
-
-static bool is_program(Elf *elf)
-{
-	Elf_Scn *section = NULL;
-	GElf_Ehdr file;
-	GElf_Shdr header;
-	Elf_Data *data;
-	GElf_Dyn d;
-
-	if (!gelf_getehdr(elf, &file) || file.e_type == ET_EXEC)
-		return true;
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
-			continue;
-		data = elf_getdata(section, NULL);
-		for (int i = 0; gelf_getdyn(data, i, &d); i++)
-			if (d.d_tag == DT_FLAGS_1 && d.d_un.d_val & DF_1_PIE)
-				return true;
-	}
-	return false;
-}
-
-/* Whether the file loads others: it imports dlopen(), or needs more than the C library. */
-static bool loads_others(Elf *elf, Elf_Data *data, const GElf_Shdr *header)
-{
-	static const char *const functions[] = {"dlopen", "dlmopen"};
-	const char *name;
-	GElf_Dyn d;
-	GElf_Sym s;
-
-	for (int i = 0; header->sh_type == SHT_DYNAMIC && gelf_getdyn(data, i, &d); i++) {
-		name = d.d_tag == DT_NEEDED ? elf_strptr(elf, header->sh_link, d.d_un.d_val) : NULL;
-		if (name && !plumb_elf_is_c_library(name))
-			return true;
-	}
-	for (int i = 0; header->sh_type == SHT_DYNSYM && gelf_getsym(data, i, &s); i++) {
-		name = s.st_shndx == SHN_UNDEF ? elf_strptr(elf, header->sh_link, s.st_name) : NULL;
-		for (size_t j = 0; name && j < sizeof(functions) / sizeof(*functions); j++)
-			if (!strcmp(name, functions[j]))
-				return true;
-	}
-	return false;
-}
-
-bool plumb_elf_is_c_library(const char *path)
-{
-	static const char *const names[] = {"libc",  "libm",      "libpthread", "libdl",
-					    "librt", "libresolv", "libutil",    "libanl"};
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (plumb_binary_is_named(name, names[i]))
-			return true;
-	return !strncmp(name, "ld-", 3);
+	look_at_sections(elf, SHT_DYNAMIC, &f);
+	if (!f.needs_unwinder)
+		look_at_sections(elf, SHT_STRTAB, &f);
+	return f.needs_unwinder || f.unwinds;
 }
 
 bool plumb_elf_may_unwind(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header, dynamic;
+	struct facts f = {};
+	GElf_Shdr dynamic;
+	GElf_Ehdr file;
 
 	if (!plumb_elf_section(elf, ".dynsym", &dynamic))
 		return !elf_nextscn(elf, NULL); /* static: it has all of it inside */
-	if (!is_program(elf))
-		return true;
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_DYNAMIC || header.sh_type == SHT_DYNSYM) &&
-		    loads_others(elf, elf_getdata(section, NULL), &header))
-			return true;
-	return false;
+	look_at_sections(elf, SHT_DYNAMIC, &f);
+	if (gelf_getehdr(elf, &file) && file.e_type != ET_EXEC && !f.is_pie)
+		return true; /* a library */
+	look_at_sections(elf, SHT_DYNSYM, &f);
+	return f.needs_others || f.loads;
 }

@@ -88,18 +88,16 @@ static int attach_at_once(struct plumb_probes *probes, const struct bpf_program 
 
 	for (size_t i = 0; i < u->n; i++)
 		n += count_places(&u->list[i], hook);
-	err = plumb_many_make(&m, n);
-	for (size_t i = 0; !err && i < u->n; i++)
+	plumb_many_make(&m, n);
+	for (size_t i = 0; i < u->n; i++)
 		for (size_t j = 0; j < count_places(&u->list[i], hook); j++, at++) {
 			m.addresses[at] = place_of(&u->list[i], hook, j).offset;
 			m.semaphores[at] = place_of(&u->list[i], hook, j).semaphore;
 			m.cookies[at] = target_in(file, i);
 		}
-	if (!err) {
-		plumb_progress_at_once("attaching", n);
-		err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
-		plumb_progress_end();
-	}
+	plumb_progress_at_once("attaching", n);
+	err = plumb_probe_attach_many(probes, &m, 0, n, what, size);
+	plumb_progress_end();
 	plumb_many_free(&m);
 	for (size_t i = 0; !err && i < u->n; i++)
 		note(probes, hook, file, i);

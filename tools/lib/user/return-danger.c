@@ -10,23 +10,26 @@ struct search {
 	bool found;
 };
 
-static void set_true(void *context, const struct plumb_mapping *m)
+static void set_true(void *context, pid_t pid, const struct plumb_vma *area)
 {
-	(void)m;
+	(void)pid;
+	(void)area;
 	*(bool *)context = true;
 }
 
 /* Sets FOUND of CONTEXT if the process is traced and has the run-time library of C++. */
-static void look_for_cxx(void *context, const struct plumb_mapping *m)
+static void look_for_cxx(void *context, pid_t pid, const struct plumb_vma *area)
 {
 	static const char *const libraries[] = {"libstdc++", "libc++", "libc++abi"};
 	struct search *s = context;
 	bool is_traced = !s->o->n_pids || s->o->follow;
 
+	(void)area;
 	for (size_t i = 0; i < s->o->n_pids; i++)
-		is_traced |= s->o->pids[i] == (uint32_t)m->pid;
+		is_traced |= s->o->pids[i] == (uint32_t)pid;
 	for (size_t i = 0; is_traced && i < sizeof(libraries) / sizeof(*libraries); i++)
-		plumb_mappings_of_name(m->pid, libraries[i], set_true, &s->found);
+		plumb_mappings_find(pid, &(struct plumb_mapped){.name = libraries[i]}, set_true,
+				    &s->found);
 }
 
 int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_options *o,
@@ -41,7 +44,8 @@ int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_opti
 	if (err || danger->is_go)
 		goto close;
 	if (!is_c)
-		plumb_mappings_of_inode(0, f->st.st_ino, look_for_cxx, &cxx);
+		plumb_mappings_find(0, &(struct plumb_mapped){.inode = f->st.st_ino}, look_for_cxx,
+				    &cxx);
 	if (plumb_elf_unwinds(file.elf))
 		danger->certain = "an exception through its return probe would end the program";
 	else if (plumb_elf_switches_stacks(file.elf))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/probe.h>
 
@@ -84,37 +85,20 @@ static bool has_tracepoint(const struct plumb_tracepoints *t, uint32_t id)
 	return false;
 }
 
-/* Moves the tracepoints that ALL lacks from MORE to ALL. */
-static int merge_tracepoints(struct plumb_tracepoints *all, struct plumb_tracepoints *more)
-{
-	struct plumb_tracepoint *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	all->list = list;
-	for (size_t i = 0; i < more->n; i++) {
-		if (has_tracepoint(all, more->list[i].id))
-			continue;
-		list[all->n++] = more->list[i];
-		more->list[i].category = more->list[i].name = NULL;
-	}
-	return 0;
-}
-
 static int find_tracepoints(struct plumb_targets *found, int tracefs, const char *pattern)
 {
-	struct plumb_tracepoints more;
-	char *whole = NULL;
-	int err;
-
 	/* A raw tracepoint has no category. */
-	if (asprintf(&whole, "%s%s", *pattern == 'r' ? "*:" : "", pattern + 2) < 0)
-		return -ENOMEM;
-	err = plumb_tracepoints_find(tracefs, whole, &more);
+	char *whole = plumb_text("%s%s", *pattern == 'r' ? "*:" : "", pattern + 2);
+	struct plumb_tracepoints more;
+	int err = plumb_tracepoints_find(tracefs, whole, &more);
+
 	free(whole);
-	if (err)
-		return err;
-	err = merge_tracepoints(&found->tracepoints, &more);
+	for (size_t i = 0; !err && i < more.n; i++) {
+		if (has_tracepoint(&found->tracepoints, more.list[i].id))
+			continue;
+		*plumb_append(found->tracepoints.list, found->tracepoints.n) = more.list[i];
+		more.list[i].category = more.list[i].name = NULL;
+	}
 	plumb_tracepoints_free(&more);
 	return err;
 }
@@ -131,33 +115,29 @@ static struct plumb_userfuncs *find_file(struct plumb_targets *t, const struct p
 
 /*
  * USDT probes and inlined functions are known by their names: an instruction can be a place of
- * several.
+ * several.  Among the first N.
  */
-static bool has(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
+static bool has(const struct plumb_userfuncs *u, size_t n, const struct plumb_userfunc *one)
 {
-	for (size_t i = 0; i < u->n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (one->n_places || u->list[i].n_places ? !strcmp(u->list[i].name, one->name)
 							 : u->list[i].offset == one->offset)
 			return true;
 	return false;
 }
 
-static int merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *more)
+/* Moves the functions that ALL lacks from MORE to ALL. */
+static void merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs *more)
 {
-	struct plumb_userfunc *list = realloc(all->list, (all->n + more->n) * sizeof(*list));
-	size_t n = all->n;
+	const size_t before = all->n;
 
-	if (!list)
-		return -ENOMEM;
-	all->list = list;
 	all->is_go |= more->is_go;
 	for (size_t i = 0; i < more->n; i++) {
-		if (has(&(struct plumb_userfuncs){.list = list, .n = n}, &more->list[i]))
+		if (has(all, before, &more->list[i]))
 			continue;
-		list[all->n++] = more->list[i];
+		*plumb_append(all->list, all->n) = more->list[i];
 		more->list[i] = (struct plumb_userfunc){};
 	}
-	return 0;
 }
 
 /* Removes the functions that cannot be probed.  An error if none remains. */
@@ -191,26 +171,17 @@ static int drop_unprobed(struct plumb_userfuncs *u)
 
 int plumb_targets_add_userfuncs(struct plumb_targets *t, struct plumb_userfuncs *more)
 {
-	struct plumb_userfuncs *files = find_file(t, more);
+	struct plumb_userfuncs *known = find_file(t, more);
 	int err = drop_unprobed(more);
 
-	if (err) {
-		plumb_userfuncs_free(more);
-		return err;
+	if (!err && !known) {
+		*plumb_append(t->files, t->n_files) = *more;
+		return 0;
 	}
-	if (files) {
-		err = merge_userfuncs(files, more);
-		plumb_userfuncs_free(more);
-		return err;
-	}
-	files = realloc(t->files, (t->n_files + 1) * sizeof(*files));
-	if (!files) {
-		plumb_userfuncs_free(more);
-		return -ENOMEM;
-	}
-	t->files = files;
-	files[t->n_files++] = *more;
-	return 0;
+	if (!err)
+		merge_userfuncs(known, more);
+	plumb_userfuncs_free(more);
+	return err;
 }
 
 /* --- all --- */
@@ -219,11 +190,11 @@ int plumb_targets_add_userfuncs(struct plumb_targets *t, struct plumb_userfuncs 
 static int find_functions(struct plumb_targets *found, const char *const *patterns, size_t n,
 			  const char *btf)
 {
-	const char **own = calloc(n, sizeof(*own));
+	const char **own = plumb_zeroed(n, sizeof(*own));
 	size_t n_own = 0;
-	int err = own ? 0 : -ENOMEM;
+	int err = 0;
 
-	for (size_t i = 0; !err && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (plumb_target_kind(patterns[i]) == PLUMB_TARGET_FUNCTION)
 			own[n_own++] = patterns[i];
 	if (n_own)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/privileges.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/symbols/binary.h>
@@ -52,21 +53,6 @@ static bool is_shown(const char *path, bool is_usdt)
 	return false;
 }
 
-static int make(struct plumb_user_file *f, const struct meaning *m, const char *shown)
-{
-	f->typed = m->file;
-	f->is_mapped = m->is_mapped;
-	if (is_shown(shown, f->is_usdt)) {
-		f->of_host = false;
-		if (asprintf(&f->shown, "%s (inode %llu)", shown,
-			     (unsigned long long)f->st.st_ino) < 0)
-			f->shown = NULL;
-	} else {
-		f->shown = strdup(shown);
-	}
-	return f->shown ? 0 : -ENOMEM;
-}
-
 /*
  * Adds the file of FD, which it takes, if it is new; the pattern means it.  PID: process PID leads
  * to it, so its owner is checked; 0: the user has named it.
@@ -76,7 +62,6 @@ static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_
 	struct plumb_user_file *f;
 	char why[128];
 	struct stat st;
-	int err = 0;
 
 	if (fd == -EPERM && pid)
 		plumb_tell_lack(PLUMB_CAP(CHECKPOINT_RESTORE),
@@ -99,15 +84,24 @@ static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_
 		close(fd);
 		return plumb_error(E2BIG, "at most %d files", PLUMB_MAX_USER_FILES);
 	} else {
-		f = &files[n_files];
+		const bool is_other = is_shown(shown, m->is_usdt);
+
+		m->added = f = &files[n_files];
 		*f = (struct plumb_user_file){
-			.fd = fd, .is_usdt = m->is_usdt, .of_host = of_host, .st = st};
-		err = make(f, m, shown);
-		n_files += !err;
-		m->added = f;
+			.typed = m->file,
+			.shown = is_other ? plumb_text("%s (inode %llu)", shown,
+						       (unsigned long long)st.st_ino)
+					  : plumb_copied(shown),
+			.fd = fd,
+			.is_usdt = m->is_usdt,
+			.is_mapped = m->is_mapped,
+			.of_host = of_host && !is_other,
+			.st = st,
+		};
+		n_files++;
 	}
 	f->patterns |= 1ULL << m->pattern;
-	return err;
+	return 0;
 }
 
 static int open_here(struct meaning *m)
@@ -125,7 +119,7 @@ static int open_here(struct meaning *m)
 /* A path in the root directory of a process. */
 static int open_there(struct meaning *m, pid_t pid)
 {
-	char root[32], *shown = NULL;
+	char root[32], *shown;
 	int dir, fd, err;
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
@@ -134,34 +128,32 @@ static int open_there(struct meaning *m, pid_t pid)
 		return plumb_error(errno, "cannot open %s: %s", root, strerror(errno));
 	fd = plumb_open_in_root(dir, m->file, true);
 	close(dir);
-	if (asprintf(&shown, "%s%s", root, m->file) < 0)
-		return -ENOMEM;
+	shown = plumb_text("%s%s", root, m->file);
 	err = add(m, shown, fd, pid, false);
 	free(shown);
 	return err;
 }
 
-static void add_mapped(void *context, const struct plumb_mapping *mapping)
+static void add_mapped(void *context, pid_t pid, const struct plumb_vma *area)
 {
-	bool here = plumb_mappings_share_files(mapping->pid, getpid());
+	bool here = plumb_mappings_share_files(pid, getpid());
 	struct meaning *m = context;
-	char root[32] = "", *shown = NULL;
+	char root[32] = "", *shown;
 
 	m->is_mapped = true;
 	m->found++;
 	if (!here)
-		snprintf(root, sizeof(root), "/proc/%d/root", mapping->pid);
-	if (asprintf(&shown, "%s%s", root, mapping->path) < 0)
-		shown = NULL;
+		snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	shown = plumb_text("%s%s", root, area->path);
 	if (!m->err)
-		m->err = shown ? add(m, shown, plumb_mapping_open(mapping), mapping->pid, here)
-			       : -ENOMEM;
+		m->err = add(m, shown, plumb_map_open(pid, area), pid, here);
 	free(shown);
 }
 
-static void set_true(void *context, const struct plumb_mapping *mapping)
+static void set_true(void *context, pid_t pid, const struct plumb_vma *area)
 {
-	(void)mapping;
+	(void)pid;
+	(void)area;
 	*(bool *)context = true;
 }
 
@@ -186,7 +178,7 @@ static void warn_if_unmapped(const struct plumb_user_file *f, pid_t pid)
 {
 	bool mapped = false;
 
-	plumb_mappings_of_inode(pid, f->st.st_ino, set_true, &mapped);
+	plumb_mappings_find(pid, &(struct plumb_mapped){.inode = f->st.st_ino}, set_true, &mapped);
 	if (!mapped)
 		plumb_warn("process %d has not mapped %s: it is traced once it does", pid,
 			   f->shown);
@@ -201,7 +193,7 @@ static int open_of_process(struct meaning *m, pid_t pid)
 		return err;
 	m->found = m->err = 0;
 	if (!strchr(m->file, '/'))
-		plumb_mappings_of_name(pid, m->file, add_mapped, m);
+		plumb_mappings_find(pid, &(struct plumb_mapped){.name = m->file}, add_mapped, m);
 	if (m->found)
 		return m->err;
 	if (!here && !strchr(m->file, '/'))
@@ -233,7 +225,7 @@ int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st)
 		return -ENOENT;
 	/* The path of a library's name may be another than before. */
 	if (strchr(f->typed, '/') || f->is_mapped)
-		path = strdup(f->shown);
+		path = plumb_copied(f->shown);
 	else if (plumb_binary_find(f->typed, &path))
 		f->of_host = false; /* one message is enough */
 	fd = path ? plumb_open_here(path) : -ENOENT;
@@ -245,13 +237,14 @@ int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st)
 	return fd;
 }
 
-bool plumb_user_file_may_be(size_t file, const struct plumb_mapping *m, const struct stat *st)
+bool plumb_user_file_may_be(size_t file, pid_t pid, const struct plumb_vma *area,
+			    const struct stat *st)
 {
 	char why[128];
 
 	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
-	    plumb_owner_is_known(m->pid, st->st_uid, why, sizeof(why)))
+	    plumb_owner_is_known(pid, st->st_uid, why, sizeof(why)))
 		return true;
-	plumb_warn("%s, as process %d maps it, is not traced: it %s", m->path, m->pid, why);
+	plumb_warn("%s, as process %d maps it, is not traced: it %s", area->path, pid, why);
 	return false;
 }

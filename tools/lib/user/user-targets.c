@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/user/ifunc.h>
 #include <plumb/user/uprobe-defects.h>
+#include <plumb/user/usdt.h>
 
 void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
 {
 	p->is_usdt = !strncmp(text, "usdt:", 5);
-	p->file = strdup(strchr(text, ':') + 1);
-	if (!p->file)
-		abort();
+	p->file = plumb_copied(strchr(text, ':') + 1);
 	p->name = strchr(p->file, ':');
 	*p->name++ = 0;
 }
@@ -23,18 +23,9 @@ void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
 static int find_ifunc(const struct plumb_user_file *f, const struct plumb_user_pattern *p,
 		      pid_t pid, bool returns, struct plumb_userfuncs *found)
 {
-	struct stat st;
-	char *target;
-	int err;
-
-	if (!pid || p->is_usdt || strpbrk(p->name, "*?[+") || stat(f->shown, &st) ||
-	    st.st_ino != f->st.st_ino)
+	if (!pid || p->is_usdt || strpbrk(p->name, "*?[+"))
 		return -ENODATA;
-	if (asprintf(&target, "%s:%s", f->shown, p->name) < 0)
-		return -ENOMEM;
-	err = plumb_ifunc_resolve(pid, target, returns, found);
-	free(target);
-	return err;
+	return plumb_ifunc_resolve(pid, f->fd, f->shown, p->name, returns, found);
 }
 
 /* --- inlined calls --- */
@@ -73,31 +64,13 @@ static int find_inlined(int fd, const char *shown, const struct plumb_user_patte
 }
 
 /* Adds a place besides the function's own, or its own. */
-static int add_place(struct plumb_userfunc *u, uint64_t offset)
+static void add_place(struct plumb_userfunc *u, uint64_t offset)
 {
-	struct plumb_usdt_place *places = realloc(u->places, (u->n_places + 2) * sizeof(*places));
-
-	if (!places)
-		return -ENOMEM;
-	u->places = places;
 	if (!u->n_places)
-		places[u->n_places++] = (struct plumb_usdt_place){.offset = u->offset};
+		*plumb_append(u->places, u->n_places) =
+			(struct plumb_usdt_place){.offset = u->offset};
 	if (offset != u->offset)
-		places[u->n_places++] = (struct plumb_usdt_place){.offset = offset};
-	return 0;
-}
-
-/* Adds a function of which only inlined calls are known. */
-static int add_function(struct plumb_userfuncs *all, struct plumb_userfunc *call)
-{
-	struct plumb_userfunc *list = realloc(all->list, (all->n + 1) * sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	all->list = list;
-	list[all->n] = *call;
-	call->name = NULL; /* taken */
-	return add_place(&list[all->n++], call->offset);
+		*plumb_append(u->places, u->n_places) = (struct plumb_usdt_place){.offset = offset};
 }
 
 /* The function of that name, or the only one that a name means. */
@@ -112,26 +85,28 @@ static struct plumb_userfunc *function_of(struct plumb_userfuncs *all,
 	return NULL;
 }
 
-/* Adds inlined calls as places of their functions.  A glob means only functions with a symbol. */
-static int add_inlined(struct plumb_userfuncs *all, const struct plumb_user_pattern *p,
-		       struct inlined *in)
+/*
+ * Adds inlined calls as places of their functions, and the functions of which only such calls are
+ * known.  A glob means only functions with a symbol.
+ */
+static void add_inlined(struct plumb_userfuncs *all, const struct plumb_user_pattern *p,
+			struct inlined *in)
 {
-	struct plumb_userfunc *u;
-	int err = 0;
+	for (size_t i = 0; i < in->calls.n; i++) {
+		struct plumb_userfunc *call = &in->calls.list[i],
+				      *u = function_of(all, p, call->name);
 
-	for (size_t i = 0; i < in->calls.n && !err; i++) {
-		u = function_of(all, p, in->calls.list[i].name);
 		if (!u && !is_name(p))
 			continue;
-		in->added++;
 		if (!u) {
-			err = add_function(all, &in->calls.list[i]);
-			continue;
+			u = plumb_append(all->list, all->n);
+			*u = *call;
+			call->name = NULL; /* taken */
 		}
-		err = add_place(u, in->calls.list[i].offset);
-		u->is_stepped |= in->calls.list[i].is_stepped;
+		in->added++;
+		add_place(u, call->offset);
+		u->is_stepped |= call->is_stepped;
 	}
-	return err;
 }
 
 /* Warns of clones that calls may enter.  A part is entered from an inlined call. */
@@ -139,11 +114,9 @@ static void mention_clones(int fd, const char *shown, const char *name,
 			   enum plumb_user_purpose purpose)
 {
 	struct plumb_userfuncs clones;
-	char words[256], *glob;
+	char words[256], *glob = plumb_text("%s.*", name);
 	int err;
 
-	if (asprintf(&glob, "%s.*", name) < 0)
-		return;
 	plumb_divert(words, sizeof(words));
 	err = plumb_userfuncs_find_in(fd, shown, glob, false, &clones);
 	plumb_divert(NULL, 0);
@@ -186,8 +159,8 @@ static int find_functions(int fd, const char *shown, const struct plumb_user_pat
 				   "%s in %s: all calls are inlined, at %zu places, none of which "
 				   "can be probed",
 				   p->name, shown, inlined);
-	found->path = strdup(shown);
-	return found->path ? 0 : -ENOMEM;
+	found->path = plumb_copied(shown);
+	return 0;
 }
 
 static int find_all(int fd, const char *shown, const struct plumb_user_pattern *p,
@@ -200,7 +173,7 @@ static int find_all(int fd, const char *shown, const struct plumb_user_pattern *
 	if (!err)
 		err = find_functions(fd, shown, p, purpose, in, found);
 	if (!err && purpose == PLUMB_USER_ENTRIES)
-		err = add_inlined(found, p, in);
+		add_inlined(found, p, in);
 	if (err)
 		plumb_userfuncs_free(found);
 	return err;
@@ -230,13 +203,11 @@ static void say(const struct plumb_user_pattern *p, const char *shown,
 static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p,
 		   enum plumb_user_purpose purpose, bool is_first, struct plumb_userfuncs *found)
 {
-	struct plumb_usdts probes;
 	struct inlined in;
 	int err;
 
 	if (p->is_usdt) {
-		err = plumb_usdts_find_in(fd, shown, p->name, &probes)
-			      ?: plumb_userfuncs_of_usdts(&probes, found);
+		err = plumb_usdts_find_in(fd, shown, p->name, found);
 	} else {
 		err = find_all(fd, shown, p, purpose, &in, found);
 		if (!err && is_first)

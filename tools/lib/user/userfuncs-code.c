@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/user/code.h>
 
 /* Longest instruction of x86, in bytes. */
@@ -80,8 +81,7 @@ struct returns {
 	struct plumb_userfunc *u;
 	const struct plumb_usersym *cold; /* its part elsewhere; NULL: none is known */
 	uint64_t offset;                  /* in the file, of the code that is visited */
-	int err;
-	bool leaves; /* by a jump */
+	bool leaves;                      /* by a jump */
 };
 
 static bool is_in(const struct plumb_usersym *s, uint64_t offset)
@@ -151,19 +151,11 @@ static bool stays(struct returns *r, uint64_t offset)
 static bool take_return(const struct plumb_instruction *in, void *context)
 {
 	struct returns *r = context;
-	uint64_t *list;
 
 	r->leaves |= in->kind == PLUMB_INSTRUCTION_JUMP_INDIRECT ||
 		     (in->kind == PLUMB_INSTRUCTION_JUMP && !stays(r, r->offset + in->target));
-	if (in->kind != PLUMB_INSTRUCTION_RETURN)
-		return true;
-	list = realloc(r->u->returns, (r->u->n_returns + 1) * sizeof(*list));
-	if (!list) {
-		r->err = -ENOMEM;
-		return false;
-	}
-	list[r->u->n_returns++] = r->offset + in->at;
-	r->u->returns = list;
+	if (in->kind == PLUMB_INSTRUCTION_RETURN)
+		*plumb_append(r->u->returns, r->u->n_returns) = r->offset + in->at;
 	return true;
 }
 
@@ -171,28 +163,24 @@ static bool take_return(const struct plumb_instruction *in, void *context)
 static bool take_cold(const struct plumb_elf *file, struct returns *r)
 {
 	const size_t size = r->cold->size < FUNCTION ? r->cold->size : FUNCTION;
-	void *code = malloc(size);
+	void *code = plumb_zeroed(size, 1);
 	size_t decoded = 0;
 
-	if (!code)
-		r->err = -ENOMEM;
 	r->offset = r->cold->offset;
-	if (code && read_code(file, r->offset, code, size) == size)
+	if (read_code(file, r->offset, code, size) == size)
 		decoded = plumb_code_visit(code, size, is_32bit(file), take_return, r);
 	free(code);
 	return decoded == r->cold->size;
 }
 
-static int find_returns(const struct plumb_elf *file, const struct plumb_usersyms *syms,
-			struct plumb_userfunc *u, const void *code, size_t size)
+static void find_returns(const struct plumb_elf *file, const struct plumb_usersyms *syms,
+			 struct plumb_userfunc *u, const void *code, size_t size)
 {
 	struct returns r = {.syms = syms, .u = u, .offset = u->offset};
 	bool whole = plumb_code_visit(code, size, is_32bit(file), take_return, &r) == size;
 
 	if (r.cold)
 		whole &= take_cold(file, &r);
-	if (r.err)
-		return r.err;
 	if (!u->size || size < u->size)
 		u->return_obstacle = "its size is not known, so its returns are not either";
 	else if (!whole)
@@ -203,7 +191,6 @@ static int find_returns(const struct plumb_elf *file, const struct plumb_usersym
 				     "place";
 	else if (!u->n_returns)
 		u->return_obstacle = "it has no return";
-	return 0;
 }
 
 /* --- all --- */
@@ -213,12 +200,14 @@ static bool find_place(const struct plumb_elf *file, uint64_t start, uint64_t of
 		       struct place *p)
 {
 	size_t room = offset - start + INSTRUCTION;
-	void *code = offset - start < FUNCTION ? malloc(room) : NULL;
+	void *code;
 
 	*p = (struct place){.offset = offset - start};
-	if (code)
-		plumb_code_visit(code, read_code(file, start, code, room), is_32bit(file),
-				 look_for_place, p);
+	if (offset - start >= FUNCTION)
+		return false;
+	code = plumb_zeroed(room, 1);
+	plumb_code_visit(code, read_code(file, start, code, room), is_32bit(file), look_for_place,
+			 p);
 	free(code);
 	return p->is_found;
 }
@@ -297,14 +286,12 @@ static int inspect(const struct plumb_elf *file, const struct plumb_usersyms *sy
 {
 	size_t size = read_code(file, u->offset, code, room);
 	size_t landing = 0;
-	int err = 0;
+	int err = start ? check_start(file, u, code, size, start) : 0;
 
-	if (start)
-		err = check_start(file, u, code, size, start);
-	else if (returns && !u->return_obstacle)
-		err = find_returns(file, syms, u, code, size < u->size ? size : u->size);
 	if (err)
 		return err;
+	if (!start && returns && !u->return_obstacle)
+		find_returns(file, syms, u, code, size < u->size ? size : u->size);
 	if (!start)
 		landing = is_go ? skip_stack_check(code, size, is_32bit(file))
 				: skip_landing(code, size);
@@ -339,9 +326,8 @@ int plumb_userfuncs_inspect(const struct plumb_elf *file, const struct plumb_use
 			room = u->size < FUNCTION ? u->size : FUNCTION;
 		if (start && !u->size)
 			room = start < FUNCTION ? start + INSTRUCTION : FUNCTION;
-		code = malloc(room);
-		err = code ? inspect(file, syms, u, start, returns, found->is_go, code, room)
-			   : -ENOMEM;
+		code = plumb_zeroed(room, 1);
+		err = inspect(file, syms, u, start, returns, found->is_go, code, room);
 		free(code);
 	}
 	return err;
@@ -356,10 +342,10 @@ void plumb_userfuncs_check_returns(int fd, struct plumb_userfuncs *found)
 
 	for (size_t i = 0; i < found->n && !found->is_go; i++) {
 		u = &found->list[i];
-		size = u->size < FUNCTION ? u->size : FUNCTION;
-		code = u->return_obstacle ? NULL : malloc(size + 1);
-		if (!code)
+		if (u->return_obstacle)
 			continue;
+		size = u->size < FUNCTION ? u->size : FUNCTION;
+		code = plumb_zeroed(size, 1);
 		size = read_code(&file, u->offset, code, size);
 		u->return_obstacle = plumb_code_return_obstacle(code, size, found->is_32bit);
 		free(code);

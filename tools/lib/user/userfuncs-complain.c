@@ -2,10 +2,9 @@
 #include "userfuncs.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/terminal/suggest.h>
 
 /* Maximum number of names in a message. */
@@ -85,18 +84,16 @@ static int complain_of_ifunc(const struct plumb_usersyms *syms, const char *path
 /* Prints that there is no such function, with similar names. */
 static int complain_of_name(const struct plumb_usersyms *syms, const char *path, const char *name)
 {
-	const char **names = calloc(syms->n + 1, sizeof(*names));
+	const char **names = NULL;
 	char suggestion[512], text[PLUMB_DEMANGLED];
 	size_t n = 0;
 	int err;
 
-	for (size_t i = 0; names && i < syms->n; i++) {
+	for (size_t i = 0; i < syms->n; i++) {
 		plumb_userfunc_show(&syms->all[i], false, text, sizeof(text));
-		names[n] = syms->all[i].is_ifunc ? NULL : strdup(text);
-		n += names[n] != NULL;
+		if (!syms->all[i].is_ifunc)
+			*plumb_append(names, n) = plumb_copied(text);
 	}
-	if (!names)
-		return -ENOMEM;
 	plumb_suggest(name, names, n, suggestion, sizeof(suggestion));
 	err = plumb_error(ENOENT, "no function %s in %s%s%s", name, path, suggestion,
 			  *suggestion ? "?" : "");

@@ -3,11 +3,10 @@
 #include "userfuncs.h"
 
 #include <dwarf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/dwarffile.h>
 #include <plumb/terminal/progress.h>
 #include <plumb/user/code.h>
@@ -25,7 +24,7 @@ struct search {
 	struct plumb_userfuncs *found;
 	Dwarf_Die *function; /* the one with code that is walked; NULL: none */
 	size_t lost;
-	int steps, err;
+	int steps;
 };
 
 /* The address where an inlined call begins; 0: none. */
@@ -57,26 +56,18 @@ static uint64_t range_of(const struct search *s, uint64_t address)
 }
 
 /* Appends a call that begins at OFFSET; START: where its code is decoded from. */
-static int append(struct search *s, const struct plumb_usersym *symbol, uint64_t start,
-		  uint64_t offset)
+static void append(struct search *s, const struct plumb_usersym *symbol, uint64_t start,
+		   uint64_t offset)
 {
 	const bool is_32bit = gelf_getclass(s->file->elf) == ELFCLASS32;
 	unsigned char code[INSTRUCTION] = {};
 	ssize_t size = pread(s->file->fd, code, sizeof(code), offset);
 	struct plumb_userfuncs *u = s->found;
-	char text[PLUMB_DEMANGLED], *name;
-	struct plumb_userfunc *list;
+	char text[PLUMB_DEMANGLED];
 
 	plumb_userfunc_show(symbol, false, text, sizeof(text));
-	name = strdup(text);
-	list = realloc(u->list, (u->n + 1) * sizeof(*list));
-	u->list = list ?: u->list;
-	if (!list || !name) {
-		free(name);
-		return -ENOMEM;
-	}
-	u->list[u->n++] = (struct plumb_userfunc){
-		.name = name,
+	*plumb_append(u->list, u->n) = (struct plumb_userfunc){
+		.name = plumb_copied(text),
 		.offset = offset,
 		.obstacle = plumb_userfuncs_is_instruction(s->file, start, offset)
 				    ? plumb_code_obstacle(code, size < 0 ? 0 : size, is_32bit)
@@ -84,7 +75,6 @@ static int append(struct search *s, const struct plumb_usersym *symbol, uint64_t
 		.is_stepped = plumb_code_is_stepped(code, size < 0 ? 0 : size, is_32bit),
 		.return_obstacle = "an inlined function has no return",
 	};
-	return 0;
 }
 
 static void take(struct search *s, Dwarf_Die *die)
@@ -99,7 +89,7 @@ static void take(struct search *s, Dwarf_Die *die)
 	start = range_of(s, address);
 	if (start && plumb_elf_offset(s->file->elf, start, PF_X, &first) &&
 	    plumb_elf_offset(s->file->elf, address, PF_X, &offset))
-		s->err = append(s, &symbol, first, offset);
+		append(s, &symbol, first, offset);
 	else
 		s->lost++;
 }
@@ -141,7 +131,7 @@ static void walk(struct search *s, Dwarf_Die *parent, int depth)
 			take(s, &die);
 		walk(s, &die, depth + 1);
 		s->function = outer;
-	} while (!s->err && --s->steps > 0 && !dwarf_siblingof(&die, &die));
+	} while (--s->steps > 0 && !dwarf_siblingof(&die, &die));
 }
 
 static int by_offset(const void *left, const void *right)
@@ -170,20 +160,18 @@ static void sort(struct search *s)
 	u->n = n;
 }
 
-static int search_units(struct search *s, Dwarf *dwarf)
+static void search_units(struct search *s, Dwarf *dwarf)
 {
 	const size_t n = plumb_dwarf_count_units(dwarf);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 
-	for (size_t i = 0; !s->err && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL);
-	     i++) {
+	for (size_t i = 0; !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL); i++) {
 		plumb_progress("reading debugging information", i, n);
 		walk(s, &die, 0);
 	}
 	plumb_progress_end();
 	sort(s);
-	return s->err;
 }
 
 int plumb_userfuncs_inlined(int fd, const char *shown, const char *function,
@@ -197,20 +185,19 @@ int plumb_userfuncs_inlined(int fd, const char *shown, const char *function,
 
 	*found = (struct plumb_userfuncs){};
 	*facts = (struct plumb_inlined){};
-	err = plumb_userfunc_parse(function, &pattern) ?: plumb_elf_open_fd(fd, shown, &file);
+	plumb_userfunc_parse(function, &pattern);
+	err = plumb_elf_open_fd(fd, shown, &file);
 	if (!err && !(facts->known = plumb_dwarf_open(file.fd, &dwarf))) {
 		debug = plumb_usersyms_open_debug(&file);
 		facts->known = debug >= 0 && plumb_dwarf_open(debug, &dwarf);
 	}
 	if (!err && facts->known)
-		err = search_units(&s, dwarf.dwarf);
+		search_units(&s, dwarf.dwarf);
 	facts->lost = s.lost;
 	plumb_dwarf_close(&dwarf);
 	if (debug >= 0)
 		close(debug);
-	if (err) {
-		plumb_userfuncs_free(found);
-	} else {
+	if (!err) {
 		found->path = file.path;
 		file.path = NULL;
 	}

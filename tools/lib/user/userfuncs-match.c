@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/demangle.h>
 
 /* Cuts "+OFFSET" off TEXT; the operator+ of C++ is no offset. */
@@ -23,20 +24,17 @@ static uint64_t cut_offset(char *text)
 	return offset;
 }
 
-int plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p)
+void plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p)
 {
 	char *at;
 
-	*p = (struct plumb_userfunc_pattern){.name = strdup(text)};
-	if (!p->name)
-		return -ENOMEM;
+	*p = (struct plumb_userfunc_pattern){.name = plumb_copied(text)};
 	p->start = cut_offset(p->name);
 	at = strchr(p->name, '@');
 	if (at && at != p->name && at[1 + (at[1] == '@')]) {
 		p->version = at + 1 + (at[1] == '@');
 		*at = 0;
 	}
-	return 0;
 }
 
 /* A name always matches itself, since names of Go and C++ contain brackets. */
@@ -126,11 +124,8 @@ bool plumb_userfunc_keeps_return(const struct plumb_usersym *s)
 void plumb_userfunc_show(const struct plumb_usersym *s, bool full, char *text, size_t size)
 {
 	size_t stem = plumb_userfunc_stem(s), n;
-	char *mangled = strndup(s->name, stem);
+	char *mangled = plumb_text("%.*s", (int)stem, s->name);
 
-	*text = 0;
-	if (!mangled)
-		return;
 	plumb_demangle_function(mangled, full, text, size);
 	n = strlen(text);
 	if (s->length - stem < size - n) {
@@ -142,10 +137,10 @@ void plumb_userfunc_show(const struct plumb_usersym *s, bool full, char *text, s
 
 static bool matches_name(const char *pattern, const struct plumb_usersym *s)
 {
-	char *name = strndup(s->name, s->length), text[PLUMB_DEMANGLED];
-	bool is = name && is_like(pattern, name);
+	char *name = plumb_text("%.*s", (int)s->length, s->name), text[PLUMB_DEMANGLED];
+	bool is = is_like(pattern, name);
 
-	if (name && !is && (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))) {
+	if (!is && (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))) {
 		plumb_userfunc_show(s, false, text, sizeof(text));
 		is = is_like(pattern, text);
 		if (!is && strchr(pattern, '(')) {

@@ -2,10 +2,10 @@
 #include "userfuncs.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/symbols/elffile.h>
 #include <plumb/user/code.h>
 
@@ -29,38 +29,6 @@ void plumb_userfuncs_free(struct plumb_userfuncs *u)
 	*u = (struct plumb_userfuncs){};
 }
 
-int plumb_userfuncs_of_usdts(struct plumb_usdts *usdts, struct plumb_userfuncs *found)
-{
-	int err = 0;
-
-	*found = (struct plumb_userfuncs){
-		.path = usdts->path,
-		.list = calloc(usdts->n + 1, sizeof(*found->list)),
-		.is_usdt = true,
-	};
-	usdts->path = NULL;
-	for (size_t i = 0; found->list && !err && i < usdts->n; i++) {
-		struct plumb_userfunc *u = &found->list[i];
-
-		found->n++;
-		if (asprintf(&u->name, "%s:%s", usdts->list[i].provider, usdts->list[i].name) < 0) {
-			u->name = NULL;
-			err = -ENOMEM;
-		}
-		u->offset = usdts->list[i].places[0].offset;
-		u->places = usdts->list[i].places;
-		u->n_places = usdts->list[i].n;
-		usdts->list[i].places = NULL;
-		usdts->list[i].n = 0;
-	}
-	if (!found->list)
-		err = -ENOMEM;
-	plumb_usdts_free(usdts);
-	if (err)
-		plumb_userfuncs_free(found);
-	return err;
-}
-
 /* A search in an open file. */
 struct search {
 	const struct plumb_elf *file;
@@ -69,48 +37,37 @@ struct search {
 	const struct plumb_usersym **ifuncs; /* by name */
 	size_t n_ifuncs;
 	struct plumb_userfunc_match *matches;
+	size_t n;
 	struct plumb_userfuncs *found;
 	bool at_returns; /* return instructions are probed */
 };
 
 /* --- names of ifuncs --- */
 
-static int compare_names(const struct plumb_usersym *a, const struct plumb_usersym *b)
+static int by_name(const void *left, const void *right)
 {
-	size_t n = a->length < b->length ? a->length : b->length;
-	int order = memcmp(a->name, b->name, n);
+	const struct plumb_usersym *a = *(const struct plumb_usersym *const *)left,
+				   *b = *(const struct plumb_usersym *const *)right;
+	int order = memcmp(a->name, b->name, a->length < b->length ? a->length : b->length);
 
 	return order ?: (a->length > b->length) - (a->length < b->length);
 }
 
-static int by_name(const void *left, const void *right)
+static void find_ifuncs(struct search *s)
 {
-	const struct plumb_usersym *const *a = left, *const *b = right;
-
-	return compare_names(*a, *b);
-}
-
-static int find_ifuncs(struct search *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->syms.n; i++)
-		n += s->syms.all[i].is_ifunc;
-	s->ifuncs = calloc(n + 1, sizeof(*s->ifuncs));
-	if (!s->ifuncs)
-		return -ENOMEM;
 	for (size_t i = 0; i < s->syms.n; i++)
 		if (s->syms.all[i].is_ifunc)
-			s->ifuncs[s->n_ifuncs++] = &s->syms.all[i];
-	qsort(s->ifuncs, s->n_ifuncs, sizeof(*s->ifuncs), by_name);
-	return 0;
+			*plumb_append(s->ifuncs, s->n_ifuncs) = &s->syms.all[i];
+	if (s->n_ifuncs)
+		qsort(s->ifuncs, s->n_ifuncs, sizeof(*s->ifuncs), by_name);
 }
 
 /* Other versions of an ifunc's name may be functions, but programs do not call them by default. */
 static bool is_ifunc(const struct search *s, const struct plumb_usersym *symbol)
 {
-	return symbol->is_ifunc || (!s->pattern.version && bsearch(&symbol, s->ifuncs, s->n_ifuncs,
-								   sizeof(*s->ifuncs), by_name));
+	return symbol->is_ifunc ||
+	       (!s->pattern.version && s->n_ifuncs &&
+		bsearch(&symbol, s->ifuncs, s->n_ifuncs, sizeof(*s->ifuncs), by_name));
 }
 
 /* --- matches --- */
@@ -133,49 +90,36 @@ static const char *find_return_obstacle(const struct search *s, const struct plu
 	return NULL;
 }
 
-static int append(struct search *s, size_t first, size_t n, size_t match)
+/* Appends the function of the N symbols from number FIRST on, of which number MATCH matches. */
+static void append(struct search *s, size_t first, size_t n, size_t match)
 {
+	const struct plumb_usersym *all = &s->syms.all[first];
 	struct plumb_userfuncs *u = s->found;
-	struct plumb_userfunc_match *matches;
-	struct plumb_userfunc *list;
 	uint64_t size = 0;
 
-	if (!(u->n & (u->n - 1))) { /* at powers of 2 */
-		size_t room = u->n ? 2 * u->n : 1;
-
-		list = realloc(u->list, room * sizeof(*list));
-		u->list = list ?: u->list;
-		matches = list ? realloc(s->matches, room * sizeof(*matches)) : NULL;
-		if (!matches)
-			return -ENOMEM;
-		s->matches = matches;
-	}
-	for (size_t i = first; i < first + n; i++)
-		if (s->syms.all[i].size > size)
-			size = s->syms.all[i].size;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].size > size)
+			size = all[i].size;
 	if (!size && first + n < s->syms.n)
-		size = s->syms.all[first + n].offset - s->syms.all[first].offset;
-	s->matches[u->n] = (struct plumb_userfunc_match){
+		size = all[n].offset - all->offset;
+	*plumb_append(s->matches, s->n) = (struct plumb_userfunc_match){
 		.symbol = &s->syms.all[match],
 		.first = first,
 		.n = n,
 	};
-	u->list[u->n++] = (struct plumb_userfunc){
-		.offset = s->syms.all[first].offset,
+	*plumb_append(u->list, u->n) = (struct plumb_userfunc){
+		.offset = all->offset,
 		.size = size,
-		.return_obstacle =
-			find_return_obstacle(s, &s->syms.all[first], n, &s->syms.all[match]),
+		.return_obstacle = find_return_obstacle(s, all, n, &s->syms.all[match]),
 	};
-	return 0;
 }
 
 /* Appends each function of which a symbol matches. */
-static int collect(struct search *s)
+static void collect(struct search *s)
 {
 	const struct plumb_usersym *all = s->syms.all;
-	int err = 0;
 
-	for (size_t i = 0, next; !err && i < s->syms.n; i = next) {
+	for (size_t i = 0, next; i < s->syms.n; i = next) {
 		size_t match = SIZE_MAX;
 
 		for (next = i; next < s->syms.n && all[next].offset == all[i].offset; next++)
@@ -183,9 +127,8 @@ static int collect(struct search *s)
 			    plumb_userfunc_matches(&s->pattern, &all[next]))
 				match = next;
 		if (match != SIZE_MAX)
-			err = append(s, i, next - i, match);
+			append(s, i, next - i, match);
 	}
-	return err;
 }
 
 static int find_in(struct search *s, const char *function, bool returns)
@@ -195,28 +138,22 @@ static int find_in(struct search *s, const char *function, bool returns)
 	int err;
 
 	s->at_returns = returns;
-	err = plumb_userfunc_parse(function, &s->pattern);
-
+	plumb_userfunc_parse(function, &s->pattern);
 	found->is_go = plumb_elf_is_go(s->file->elf);
 	found->has_go_registers = plumb_elf_has_go_registers(s->file->elf);
 	found->is_32bit = gelf_getclass(s->file->elf) == ELFCLASS32;
-	if (!err)
-		err = plumb_usersyms_read(s->file, &s->syms);
-	if (!err)
-		err = find_ifuncs(s);
-	if (!err)
-		err = collect(s);
-	if (!err && !found->n)
+	plumb_usersyms_read(s->file, &s->syms);
+	find_ifuncs(s);
+	collect(s);
+	if (!found->n)
 		return plumb_userfuncs_complain(&s->syms, path, &s->pattern, found->is_go);
-	if (!err)
-		err = plumb_userfuncs_name(&s->syms, &s->pattern, s->matches, found);
-	if (!err)
-		err = plumb_userfuncs_inspect(s->file, &s->syms, s->pattern.start, returns, found);
-	if (!err)
-		plumb_userfuncs_check_starts(s->file, found);
-	if (!err)
-		plumb_userfuncs_mention_clones(&s->syms, path, s->pattern.name);
-	return err;
+	plumb_userfuncs_name(&s->syms, &s->pattern, s->matches, found);
+	err = plumb_userfuncs_inspect(s->file, &s->syms, s->pattern.start, returns, found);
+	if (err)
+		return err;
+	plumb_userfuncs_check_starts(s->file, found);
+	plumb_userfuncs_mention_clones(&s->syms, path, s->pattern.name);
+	return 0;
 }
 
 /* --- a target --- */
@@ -255,8 +192,8 @@ int plumb_userfuncs_find_in(int fd, const char *shown, const char *function, boo
 
 int plumb_userfuncs_find(const char *target, struct plumb_userfuncs *found)
 {
-	char *name = strdup(target), *function = name ? strchr(name, ':') : NULL;
-	struct plumb_elf file = {.fd = -1};
+	char *name = plumb_copied(target), *function = strchr(name, ':');
+	struct plumb_elf file;
 	int err;
 
 	*found = (struct plumb_userfuncs){};

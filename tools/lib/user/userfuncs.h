@@ -19,9 +19,8 @@ struct plumb_userfunc_pattern {
 	uint64_t start; /* OFFSET */
 };
 
-/* Parses FUNCTION[@VERSION][+OFFSET]; 0 or -ENOMEM.  The caller frees `name`; `version` is in it.
- */
-int plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p);
+/* Parses FUNCTION[@VERSION][+OFFSET].  The caller frees `name`; `version` is in it. */
+void plumb_userfunc_parse(const char *text, struct plumb_userfunc_pattern *p);
 bool plumb_userfunc_matches(const struct plumb_userfunc_pattern *p, const struct plumb_usersym *s);
 
 /*
@@ -47,9 +46,10 @@ struct plumb_userfunc_match {
 	size_t first, n; /* all symbols at its offset */
 };
 
-/* Sets name and aliases of the functions of FOUND, which are those of MATCHES.  0 or -ENOMEM. */
-int plumb_userfuncs_name(const struct plumb_usersyms *syms, const struct plumb_userfunc_pattern *p,
-			 const struct plumb_userfunc_match *matches, struct plumb_userfuncs *found);
+/* Sets name and aliases of the functions of FOUND, which are those of MATCHES. */
+void plumb_userfuncs_name(const struct plumb_usersyms *syms, const struct plumb_userfunc_pattern *p,
+			  const struct plumb_userfunc_match *matches,
+			  struct plumb_userfuncs *found);
 
 /*
  * Moves the functions found by START bytes, and finds their obstacles and, in a Go program or if

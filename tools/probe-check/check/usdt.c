@@ -40,12 +40,11 @@ static void add_arguments(struct check *check, const struct plumb_userfuncs *fou
 
 int usdt_find(const struct target *target, struct plumb_userfuncs *found)
 {
-	struct plumb_usdts probes;
 	char name[4400];
 	int err;
 
 	snprintf(name, sizeof(name), "%s:%s", target->file, target->name);
-	err = plumb_usdts_find(name, &probes) ?: plumb_userfuncs_of_usdts(&probes, found);
+	err = plumb_usdts_find(name, found);
 	if (!err)
 		user_refuse_nops(found);
 	return err;

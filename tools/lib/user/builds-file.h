@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef PLUMB_BUILDS_CODE_H
-#define PLUMB_BUILDS_CODE_H
+#ifndef PLUMB_BUILDS_FILE_H
+#define PLUMB_BUILDS_FILE_H
 
 #include <plumb/user/builds.h>
 

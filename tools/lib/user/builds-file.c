@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * builds: told by the kernel (inotify) that a file is written to, or another one comes to its path.
- * File systems that do not tell, and symbolic links, are looked at four times a second all the
- * same.
+ * builds: the file of a build: what distinguishes its content, and that the kernel (inotify) tells
+ * when it is written to, or another one comes to its path.  File systems that do not tell, and
+ * symbolic links, are looked at four times a second all the same.
  */
-#include "builds-code.h"
+#include "builds-file.h"
 
+#include <elfutils/libdwelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,77 @@
 #include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
+#include <plumb/core/privileges.h>
+#include <plumb/functions/probe.h>
 #include <plumb/symbols/elffile.h>
+
+/* --- its content --- */
+
+enum { INSTRUCTION = 15 }; /* bytes of the longest */
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo), of the bytes at OFFSET. */
+static void add_code(int fd, uint64_t offset, uint64_t *sum)
+{
+	unsigned char code[INSTRUCTION] = {};
+
+	if (pread(fd, code, sizeof(code), offset) < 1)
+		*sum ^= ~offset;
+	for (size_t i = 0; i < sizeof(code); i++)
+		*sum = (*sum ^ code[i]) * 0x100000001b3ULL;
+}
+
+uint64_t plumb_build_code(const struct plumb_build *b)
+{
+	uint64_t sum = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < b->functions.n; i++) {
+		const struct plumb_userfunc *u = &b->functions.list[i];
+
+		add_code(b->fd, u->offset, &sum);
+		for (size_t j = 0; j < u->n_returns; j++)
+			add_code(b->fd, u->returns[j], &sum);
+		for (size_t j = 0; j < u->n_places; j++)
+			add_code(b->fd, u->places[j].offset, &sum);
+	}
+	return sum;
+}
+
+void plumb_build_read_id(struct plumb_build *b)
+{
+	const unsigned char *bytes;
+	const void *id = NULL;
+	struct plumb_elf elf;
+	ssize_t n = 0;
+
+	if (!plumb_elf_open(b->functions.path, &elf))
+		n = dwelf_elf_gnu_build_id(elf.elf, &id);
+	bytes = id;
+	for (ssize_t i = 0; i < n && 2 * i + 2 < PLUMB_BUILD_ID; i++)
+		snprintf(b->id + 2 * i, 3, "%02x", bytes[i]);
+	plumb_elf_close(&elf);
+}
+
+bool plumb_build_is_changed(struct plumb_build *b)
+{
+	struct stat st;
+
+	if (fstat(b->fd, &st) || st.st_size != b->size)
+		return true;
+	if (st.st_mtim.tv_sec == b->changed.tv_sec && st.st_mtim.tv_nsec == b->changed.tv_nsec)
+		return false;
+	b->changed = st.st_mtim;
+	return plumb_build_code(b) != b->code; /* touch changes the time only */
+}
+
+struct plumb_userfunc *plumb_build_function(const struct plumb_userfuncs *found, const char *name)
+{
+	for (size_t i = 0; i < found->n; i++)
+		if (!strcmp(found->list[i].name, name) && !found->list[i].obstacle)
+			return &found->list[i];
+	return NULL;
+}
+
+/* --- changes --- */
 
 /* ns: how long a file may lack a part of it, since it was last written to. */
 #define WRITTEN_FOR (2 * PLUMB_SECOND)
@@ -129,4 +200,31 @@ char *plumb_clock_text(const struct timespec *t, char text[32])
 	snprintf(text, 32, "%02d:%02d:%02d.%03ld", tm.tm_hour, tm.tm_min, tm.tm_sec,
 		 t->tv_nsec / 1000000);
 	return text;
+}
+
+/*
+ * Attaching to many by one link (6.6) takes no capability, a perf event CAP_PERFMON, and from 6.16
+ * on CAP_SYS_ADMIN.  Without cookies (5.15) each event has its own copy of the program.
+ */
+void plumb_builds_keep(void)
+{
+	uint64_t capabilities = plumb_caps_for_processes();
+	unsigned int calls = PLUMB_CALLS_ATTACH;
+	const struct plumb_probes *probes = plumb_builds_probes();
+	const struct plumb_build *build;
+
+	if (!plumb_build_at(0) || !probes)
+		return;
+	for (size_t i = 0; (build = plumb_build_at(i)); i++)
+		if (build->functions.is_usdt)
+			calls |= PLUMB_CALLS_WRITE_MAPS; /* where the arguments are */
+	if (probes->by_events) {
+		capabilities |= PLUMB_CAP(PERFMON) | PLUMB_CAP(SYS_ADMIN);
+		calls |= PLUMB_CALLS_EVENTS;
+	}
+	if (probes->by_events && !probes->with_cookies) {
+		capabilities |= PLUMB_CAP(BPF);
+		calls |= PLUMB_CALLS_LOAD;
+	}
+	plumb_retain(capabilities, calls, "files that are replaced");
 }
