@@ -31,7 +31,9 @@ Elf *plumb_elf_begin(int fd, Elf_Cmd command);
 /* Whether the file has all that its header tells of; a file that is still being written may not. */
 bool plumb_elf_is_whole(int fd);
 
-/* The file offset of virtual ADDRESS, in a loaded segment with these FLAGS (PF_X); false: none. */
+/* The loaded segment with these FLAGS (PF_X) that has virtual ADDRESS; false: none. */
+bool plumb_elf_segment(Elf *elf, uint64_t address, uint32_t flags, GElf_Phdr *segment);
+/* The file offset of an address, the same way. */
 bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
 
 /* Finds a section by name and reads its HEADER; NULL: there is none. */

@@ -195,53 +195,38 @@ static void consider_same_name(struct search *q, const struct plumb_pattern *p,
 	}
 }
 
-static bool has_same_name(const struct plumb_symbol *s, const struct plumb_symbol *t)
+static bool is_same_module(const struct plumb_symbol *s, const struct plumb_symbol *t)
 {
-	return !strcmp(s->name, t->name);
+	return !strcmp(s->module ?: "", t->module ?: "");
 }
 
-static bool is_beside(const struct plumb_symbol *s, const struct plumb_symbol *t)
-{
-	return has_same_name(s, t) && !strcmp(s->module ?: "", t->module ?: "");
-}
-
-/* Returns the number of symbols from S on that are like the first, at least 1. */
-static size_t count_like(struct plumb_symbol **s, struct plumb_symbol **end,
-			 bool (*alike)(const struct plumb_symbol *, const struct plumb_symbol *))
-{
-	size_t n = 1;
-
-	while (s + n < end && alike(s[0], s[n]))
-		n++;
-	return n;
-}
-
-/* Considers the symbols of one name in the kernel and all modules. */
+/* Considers N symbols of one name in the kernel and all modules. */
 static void consider_name(struct search *q, const struct plumb_pattern *p, struct plumb_symbol **s,
-			  struct plumb_symbol **end, struct outcome *o)
+			  size_t n, struct outcome *o)
 {
-	const char *name = s[0]->name;
-	size_t before = q->found->n, n, taken;
+	size_t before = q->found->n, taken;
 
-	for (; s < end; s += n) {
-		n = count_like(s, end, is_beside);
-		consider_same_name(q, p, s, n, o);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && is_same_module(s[i], s[next]); next++)
+			;
+		consider_same_name(q, p, s + i, next - i, o);
 	}
 	taken = q->found->n - before;
 	o->shared_names += taken > 1;
 	if (taken > 1 && !p->is_glob)
-		plumb_warn("%zu functions are named %s: all are traced", taken, name);
+		plumb_warn("%zu functions are named %s: all are traced", taken, s[0]->name);
 }
 
 static void consider_all(struct search *q, const struct plumb_pattern *p, struct outcome *o)
 {
-	struct plumb_symbol **s = q->matches, **end = s + q->n_matches;
-	size_t n;
+	struct plumb_symbol **s = q->matches;
 
 	qsort(s, q->n_matches, sizeof(*s), compare);
-	for (; s < end; s += n) {
-		n = count_like(s, end, has_same_name);
-		consider_name(q, p, s, s + n, o);
+	for (size_t i = 0, next; i < q->n_matches; i = next) {
+		for (next = i + 1; next < q->n_matches && !strcmp(s[i]->name, s[next]->name);
+		     next++)
+			;
+		consider_name(q, p, s + i, next - i, o);
 	}
 }
 

@@ -19,19 +19,26 @@
 #define MACHINE_32 EM_AARCH64
 #endif
 
-bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset)
+bool plumb_elf_segment(Elf *elf, uint64_t address, uint32_t flags, GElf_Phdr *p)
 {
 	size_t n = 0;
-	GElf_Phdr p;
 
 	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
-		if (p.p_type == PT_LOAD && (p.p_flags & flags) == flags && address >= p.p_vaddr &&
-		    address - p.p_vaddr < p.p_filesz) {
-			*offset = address - p.p_vaddr + p.p_offset;
+	for (size_t i = 0; i < n && gelf_getphdr(elf, i, p); i++)
+		if (p->p_type == PT_LOAD && (p->p_flags & flags) == flags &&
+		    address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
 			return true;
-		}
 	return false;
+}
+
+bool plumb_elf_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset)
+{
+	GElf_Phdr p;
+
+	if (!plumb_elf_segment(elf, address, flags, &p))
+		return false;
+	*offset = address - p.p_vaddr + p.p_offset;
+	return true;
 }
 
 Elf_Scn *plumb_elf_section(Elf *elf, const char *name, GElf_Shdr *header)

@@ -17,16 +17,12 @@
 int64_t plumb_symtab_text(struct plumb_symtab *t, const void *text, size_t size)
 {
 	size_t room = t->text_room, start = t->text_size;
-	char *more;
 
 	if (start + size + 1 > UINT32_MAX)
 		return -EFBIG;
 	if (start + size + 1 > room) {
 		room = start + size + 1 > 2 * room ? start + size + 1 : 2 * room;
-		more = realloc(t->text, room);
-		if (!more)
-			return -ENOMEM;
-		t->text = more;
+		t->text = plumb_required(realloc(t->text, room));
 		t->text_room = room;
 	}
 	memcpy(t->text + start, text, size);

@@ -180,23 +180,14 @@ static void read_dynamic(Elf *elf, const GElf_Phdr *p, struct dynamic *found)
 /* SIZE bytes at ADDRESS, at most to the end of its segment; NULL: none. */
 static Elf_Data *data_at(Elf *elf, uint64_t address, uint64_t size, Elf_Type type)
 {
-	size_t n = 0;
+	uint64_t within;
 	GElf_Phdr p;
 
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; address && i < n && gelf_getphdr(elf, i, &p); i++) {
-		uint64_t left = p.p_filesz - (address - p.p_vaddr);
-
-		if (p.p_type == PT_LOAD && address >= p.p_vaddr &&
-		    address - p.p_vaddr < p.p_filesz) {
-			size = size < left ? size : left;
-			return size > TABLE
-				       ? NULL
-				       : elf_getdata_rawchunk(elf, address - p.p_vaddr + p.p_offset,
-							      size, type);
-		}
-	}
-	return NULL;
+	if (!address || !plumb_elf_segment(elf, address, 0, &p))
+		return NULL;
+	within = address - p.p_vaddr;
+	size = size < p.p_filesz - within ? size : p.p_filesz - within;
+	return size > TABLE ? NULL : elf_getdata_rawchunk(elf, p.p_offset + within, size, type);
 }
 
 /* The number of symbols, from the table that is used to look them up. */

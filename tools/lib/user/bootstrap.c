@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/core/memory.h>
 #include <plumb/user/bootstrap.h>
 
 #define DRAWS 4000
@@ -42,12 +43,11 @@ static double median_of_draw(const double *sorted, size_t *times, size_t n, uint
 
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed)
 {
-	double *sorted = calloc(n, sizeof(*sorted)), *medians = calloc(DRAWS, sizeof(*medians));
-	size_t *times = calloc(n, sizeof(*times));
+	double *sorted = plumb_zeroed(n, sizeof(*sorted)),
+	       *medians = plumb_zeroed(DRAWS, sizeof(*medians));
+	size_t *times = plumb_zeroed(n, sizeof(*times));
 	struct plumb_interval of;
 
-	if (!sorted || !medians || !times)
-		abort();
 	memcpy(sorted, values, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), rising);
 	for (size_t d = 0; d < DRAWS; d++)

@@ -199,11 +199,10 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 static void take_mapping(void *context, pid_t pid, const struct plumb_vma *area)
 {
 	const size_t file = *(const size_t *)context;
+	int fd = plumb_map_open(pid, area);
 	struct plumb_build *b;
 	struct stat st;
-	int fd;
 
-	fd = plumb_map_open(pid, area);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) || find_build(file, &st) ||

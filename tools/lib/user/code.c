@@ -5,6 +5,7 @@
 #include <plumb/user/code.h>
 
 #include <capstone/capstone.h>
+#include <string.h>
 
 #define REFUSED PLUMB_CODE_REFUSED
 
@@ -16,39 +17,17 @@ struct opcode {
 	bool is_vector; /* VEX or EVEX, where the opcode follows the prefix */
 };
 
-static bool take_prefix(struct opcode *o, unsigned char byte)
-{
-	switch (byte) {
-	case 0xf0:
-		o->is_locked = true;
-		return true;
-	case 0x26:
-	case 0x2e:
-	case 0x36:
-	case 0x3e:
-		o->has_segment = true;
-		return true;
-	case 0x66:
-		o->has_short = true;
-		return true;
-	case 0x64:
-	case 0x65:
-	case 0x67:
-	case 0xf2:
-	case 0xf3:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static struct opcode find_opcode(const unsigned char *bytes, size_t size, bool is_32bit)
 {
+	static const char prefixes[] = "\xf0\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3";
 	struct opcode o = {.bytes = bytes, .size = size};
 	size_t vector = 0;
 
-	for (; o.size && take_prefix(&o, *o.bytes); o.bytes++)
-		o.size--;
+	for (; o.size && memchr(prefixes, *o.bytes, sizeof(prefixes) - 1); o.bytes++, o.size--) {
+		o.is_locked |= *o.bytes == 0xf0;
+		o.has_segment |= (*o.bytes & 0xe7) == 0x26;
+		o.has_short |= *o.bytes == 0x66;
+	}
 	if (!is_32bit && o.size && (*o.bytes & 0xf0) == 0x40) { /* REX */
 		o.bytes++;
 		o.size--;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/core/clock.h>
+#include <plumb/core/memory.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/user/self-test.h>
 
@@ -107,23 +108,17 @@ int plumb_self_test_find_userfunc(void (*function)(void), struct plumb_userfuncs
 {
 	const uint64_t address = (uintptr_t)function;
 	uint64_t offset = address;
+	struct plumb_userfunc *u;
 
 	dl_iterate_phdr(find_offset, &offset);
-	*found = (struct plumb_userfuncs){
-		.path = realpath("/proc/self/exe", NULL),
-		.list = calloc(1, sizeof(*found->list)),
-		.n = 1,
-	};
-	if (offset == address || !found->path || !found->list) {
+	*found = (struct plumb_userfuncs){.path = realpath("/proc/self/exe", NULL)};
+	if (offset == address || !found->path) {
 		plumb_userfuncs_free(found);
 		return -ENOENT;
 	}
-	found->list->name = strdup("self_test");
-	found->list->offset = offset;
-	found->list->returns = malloc(sizeof(*found->list->returns));
-	found->list->n_returns = !!found->list->returns;
-	if (found->list->returns)
-		*found->list->returns = offset + find_return(function);
+	u = plumb_append(found->list, found->n);
+	*u = (struct plumb_userfunc){.name = plumb_copied("self_test"), .offset = offset};
+	*plumb_append(u->returns, u->n_returns) = offset + find_return(function);
 	return 0;
 }
 

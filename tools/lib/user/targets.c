@@ -265,16 +265,23 @@ size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
 	return first;
 }
 
+/* The file of target *I, which becomes its number in it; N_FILES: it is none of a file. */
+static size_t file_of(const struct plumb_targets *t, size_t *i)
+{
+	size_t file = 0, first = plumb_targets_first_of(t, 0);
+
+	if (*i < first)
+		return t->n_files;
+	for (*i -= first; file < t->n_files && *i >= t->files[file].n; file++)
+		*i -= t->files[file].n;
+	return file;
+}
+
 bool plumb_targets_is_stepped(const struct plumb_targets *t, size_t i)
 {
-	for (size_t file = t->n_files; file-- > 0;) {
-		const size_t first = plumb_targets_first_of(t, file);
+	const size_t file = file_of(t, &i);
 
-		if (i >= first)
-			return i - first < t->files[file].n &&
-			       t->files[file].list[i - first].is_stepped;
-	}
-	return false;
+	return file < t->n_files && t->files[file].list[i].is_stepped;
 }
 
 size_t plumb_targets_stepped(const struct plumb_targets *t, bool is_stepped)
@@ -322,12 +329,9 @@ static bool is_named_by_last_part(const struct plumb_targets *t, size_t file)
 static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool whole, char *text,
 				 size_t size)
 {
-	size_t file = 0;
+	const size_t file = file_of(t, &i);
 	char raw[4096];
 
-	while (file + 1 < t->n_files && i >= plumb_targets_first_of(t, file + 1))
-		file++;
-	i -= plumb_targets_first_of(t, file);
 	if (whole || !is_named_by_last_part(t, file))
 		plumb_userfunc_name(&t->files[file], i, raw, sizeof(raw));
 	else

@@ -10,17 +10,14 @@
 
 static bool find_address(Elf *elf, uint64_t offset, Dwarf_Addr *address)
 {
+	size_t n = 0;
 	GElf_Phdr p;
-	size_t n;
 
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, i, &p) || p.p_type != PT_LOAD ||
-		    offset - p.p_offset >= p.p_filesz)
-			continue;
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++) {
 		*address = offset - p.p_offset + p.p_vaddr;
-		return true;
+		if (p.p_type == PT_LOAD && offset - p.p_offset < p.p_filesz)
+			return true;
 	}
 	return false;
 }
