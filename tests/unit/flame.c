@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
-#include "../../tools/lib/stacks/flame.h"
+#include "../../tools/lib/stacks/stacks.h"
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "unit.h"
 
-#include "../../tools/lib/stacks/folded.h"
+#include "../../tools/lib/stacks/stacks.h"
 
 static struct plumb_tree tree;
 

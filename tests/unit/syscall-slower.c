@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <plumb/core/run.h>
 
-#include "calls.h"
+#include "slower.h"
 #include "syscall-slower.h"
 
 static uint64_t now(void)

@@ -2,7 +2,7 @@
 /* kept: the longest calls are kept, whatever their order, and the others are counted. */
 #include "unit.h"
 
-#include "kept.h"
+#include "slower.h"
 
 #define CALLS (3 * KEPT_MOST)
 

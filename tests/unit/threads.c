@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <plumb/core/clock.h>
-#include <plumb/inflight/threads.h>
+#include <plumb/inflight/inflight.h>
 
 #define NAME ") R (a b"
 

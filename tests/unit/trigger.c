@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <plumb/core/tool.h>
 #include <plumb/recorder/trigger.h>
-#include <plumb/syscalls/syscall-fields.h>
+#include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/syscalls.h>
 
 #define MS     1000000ULL

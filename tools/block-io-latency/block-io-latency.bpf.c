@@ -19,12 +19,7 @@ struct device_flush {
 	__u64 issued, done; /* ns */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct device_flush);
-} block_flushes SEC(".maps");
+PLUMB_MAP(block_flushes, LRU_HASH, 4096, __u64, struct device_flush);
 
 /* --- beginnings --- */
 
@@ -261,12 +256,7 @@ static __always_inline __u32 error_of(__u64 error)
 }
 
 /* By the address of the disk. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, BLOCK_DISKS);
-	__type(key, __u64);
-	__type(value, struct block_disk);
-} block_disks SEC(".maps");
+PLUMB_MAP(block_disks, PERCPU_HASH, BLOCK_DISKS, __u64, struct block_disk);
 
 static __noinline void count_of_disk(struct request *rq, bool traced)
 {

@@ -20,12 +20,7 @@ const volatile struct block_selection block_selection = {};
  * By the address of the first bio.  A request that has none, or that completes in parts, is known
  * by its own address.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, BLOCK_REQUESTS);
-	__type(key, __u64);
-	__type(value, struct block_request);
-} block_requests SEC(".maps");
+PLUMB_MAP(block_requests, HASH, BLOCK_REQUESTS, __u64, struct block_request);
 
 static __u32 block_by_request = 0; /* 1: some were known by their own address */
 

@@ -14,19 +14,9 @@ const volatile struct rate_config rate_config = {};
 __u32 rate_counting = 0;
 
 /* The counter of event I on CPU C is at C * n + I. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, __u32);
-} rate_events SEC(".maps");
+PLUMB_MAP(rate_events, PERF_EVENT_ARRAY, 1 /* set by the loader */, __u32, __u32);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct rate_state);
-} rate_states SEC(".maps");
+PLUMB_MAP(rate_states, ARRAY, 1 /* set by the loader */, __u32, struct rate_state);
 
 static __always_inline __u32 slot_of(struct task_struct *task, __u32 event, __u32 cpu)
 {

@@ -9,7 +9,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/run.h>
-#include <plumb/cost/switches.h>
+#include <plumb/cost/calibrate.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/targets/trace-targets.h>
 
@@ -299,22 +299,15 @@ static void fault(void)
 /* The cost of a switch, if there are counters, has been measured by now. */
 static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = run->instance.mechanism;
-	struct plumb_overhead *o = &run->overhead;
-
 	if (plumb_trace_targets.n_patterns && !rates_counters.n)
 		plumb_trace_targets_calibrate(run);
-	if (m->open != open_events)
+	if (run->instance.mechanism->open != open_events)
 		return;
-	*o = (struct plumb_overhead){.how = "nothing to trigger"};
-	if (!(counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS, true) |
-	      counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) ||
-	    !plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, fault, &o->traced))
-		return;
-	tool.overhead.traced = "a page fault";
-	o->filtered_known =
-		plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS, fault, &o->filtered);
-	plumb_overhead_judge(o);
+	run->overhead = (struct plumb_overhead){.how = "nothing to trigger"};
+	if ((counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS, true) |
+	     counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) &&
+	    plumb_calibrate(run, fault))
+		tool.overhead.traced = "a page fault";
 }
 
 static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,

@@ -41,12 +41,7 @@ struct io_bio {
 	__u32 queued; /* in the counters of that disk */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IO_BIOS);
-	__type(key, __u64);
-	__type(value, struct io_bio);
-} io_bios SEC(".maps");
+PLUMB_MAP(io_bios, HASH, IO_BIOS, __u64, struct io_bio);
 
 /* Bios to stacked disks, by disk and first sector, as these name them. */
 struct io_start {
@@ -54,12 +49,7 @@ struct io_start {
 	__u32 dev, pad;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IO_BIOS);
-	__type(key, struct io_start);
-	__type(value, __u64);
-} io_starts SEC(".maps");
+PLUMB_MAP(io_starts, LRU_HASH, IO_BIOS, struct io_start, __u64);
 
 static __always_inline __u32 disk_number(struct gendisk___any *disk)
 {

@@ -49,12 +49,7 @@ struct io_disk {
 };
 
 /* By number: major << 20 | minor. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IO_DISKS);
-	__type(key, __u32);
-	__type(value, struct io_disk);
-} io_disks SEC(".maps");
+PLUMB_MAP(io_disks, LRU_HASH, IO_DISKS, __u32, struct io_disk);
 
 static __always_inline struct io_disk *disk_get(__u32 dev)
 {

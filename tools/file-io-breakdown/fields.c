@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <plumb/functions/disk.h>
-#include <plumb/syscalls/syscall-fields.h>
+#include <plumb/syscalls/syscall-options.h>
 
 const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},

@@ -14,8 +14,6 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/types.h>
-#include <plumb/syscalls/rings.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/untimed.h>

@@ -19,12 +19,7 @@ struct io_request {
 	__u32 flush, copy; /* as of a bio */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IO_REQUESTS);
-	__type(key, __u64);
-	__type(value, struct io_request);
-} io_requests SEC(".maps");
+PLUMB_MAP(io_requests, HASH, IO_REQUESTS, __u64, struct io_request);
 
 static __always_inline void request_leaves(__u64 id, struct io_request *r, __u64 now)
 {

@@ -41,12 +41,7 @@ static __noinline int aio_issued(__u64 request, int ret)
 }
 
 /* The request that each thread is issuing: a kretprobe program has no arguments. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, __u64);
-} aio_issuing SEC(".maps");
+PLUMB_MAP(aio_issuing, LRU_HASH, 4096, __u64, __u64);
 
 static __always_inline int aio_begin_by_kprobe(__u64 request, __u32 op)
 {

@@ -81,12 +81,8 @@ static __always_inline void file_describe(struct file *file, struct file_facts *
 }
 
 /* The names of files, by file_id; those that are found when it is full have none. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader if rows are grouped by file */
-	__type(key, struct file_id);
-	__type(value, struct file_path);
-} file_paths SEC(".maps");
+PLUMB_MAP(file_paths, HASH, 1 /* set by the loader if rows are grouped by file */, struct file_id,
+	  struct file_path);
 
 /* Write the names of DENTRY and what is above it to PATH. */
 static __always_inline void path_write(struct file_path *path, struct dentry *dentry)

@@ -136,10 +136,7 @@ static void configure_functions(struct plumb_bpf *bpf, struct file_config *confi
 	bpf->function->nested = true;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, file_latency_bpf, file_config, configure_functions)
-PLUMB_FUNCTION_OPEN(open_610, file_latency_session_610_bpf, file_config, configure_functions)
-PLUMB_FUNCTION_OPEN(open_700, file_latency_session_700_bpf, file_config, configure_functions)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(file_latency, file_config, configure_functions)
 
 static int open_raw(struct plumb_bpf *bpf, bool calibration)
 {
@@ -206,21 +203,13 @@ static void read_nothing(void)
 
 static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = run->instance.mechanism;
-	struct plumb_overhead o = {};
-
 	/* On functions the library has calibrated. */
-	if (m->attach_targets)
+	if (run->instance.mechanism->attach_targets)
 		return;
 	scratch = memfd_create("file-latency", MFD_CLOEXEC);
 	if (scratch < 0)
 		return;
-	if (plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, read_nothing, &o.traced)) {
-		o.filtered_known = plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS,
-							     read_nothing, &o.filtered);
-		plumb_overhead_judge(&o);
-		run->overhead = o;
-	}
+	plumb_calibrate(run, read_nothing);
 	close(scratch);
 }
 

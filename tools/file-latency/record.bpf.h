@@ -117,12 +117,8 @@ static __always_inline __u64 file_bytes(__u32 op, long ret, __u64 length)
  * The pages that threads add to the page cache: by thread that is inside a traced call, 1 if it has
  * added one. If the kernel evicts a thread, it is not known whether its call was a miss.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* set by the loader if rows are grouped by cache */
-	__type(key, __u64);
-	__type(value, __u32);
-} file_misses SEC(".maps");
+PLUMB_MAP(file_misses, LRU_HASH, 1 /* set by the loader if rows are grouped by cache */, __u64,
+	  __u32);
 
 static __always_inline void cache_begin(struct task_struct *task)
 {

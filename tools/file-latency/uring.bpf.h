@@ -10,12 +10,7 @@
 
 #include "record.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FILE_REQUESTS);
-	__type(key, struct uring_id);
-	__type(value, struct uring_request);
-} uring_requests SEC(".maps");
+PLUMB_MAP(uring_requests, HASH, FILE_REQUESTS, struct uring_id, struct uring_request);
 
 /* Of enum io_uring_op, part of the user interface; FILE_OPS: not traced. */
 static __always_inline __u32 uring_op(__u32 opcode)

@@ -7,7 +7,7 @@
 #include <plumb/cost/costs.h>
 #include <plumb/user/builds.h>
 
-#include "survey.h"
+#include "cost.h"
 
 /* Fires per second of the row's target, summed over its rows: the probe fires for all of them. */
 static double target_rate(const struct plumb_report *r, const struct plumb_row *row)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* cost: the cost of tracing one fire of a target, by mechanism. */
+/* cost: the cost of tracing one fire of a target, by mechanism; survey: its columns and footer. */
 #ifndef COST_H
 #define COST_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <plumb/user/targets.h>
+#include <plumb/targets/trace-targets.h>
 
 enum mechanism {
 	FENTRY_MULTI,
@@ -69,5 +69,15 @@ const char *cost_verdict(double rate, double percent);
 
 /* Print the footer of a table: ns by mechanism, for the kinds of target in THERE_IS. */
 void cost_print(const bool there_is[PLUMB_TARGET_KINDS], FILE *out);
+
+/* --- columns.c --- */
+
+/* Set the tool's columns; to be called again whenever patterns or costs become known. */
+void survey_lay_out_columns(struct plumb_tool *tool);
+void survey_add_json(json_t *row_json, const struct plumb_report *r, const struct plumb_row *row);
+void survey_print_footer(FILE *out);
+
+/* The mechanism whose cost is C; NULL: this tool has no such mechanism. */
+const struct plumb_mechanism *survey_mechanism_of(const struct cost *c);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "func-count.h"
 #include "func-count.skel.h"
-#include "survey.h"
+#include "cost.h"
 
 #define SURVEY_NS 5000000000ULL
 
@@ -38,8 +38,7 @@ static double measure(struct plumb_run *run, const struct cost *c, bool is_stepp
 {
 	struct plumb_interval added;
 
-	if (!plumb_trace_targets_measure(run, survey_mechanism_of(c), PLUMB_CALIBRATION_TAKES,
-					 is_stepped, &added))
+	if (!plumb_trace_targets_measure(run, survey_mechanism_of(c), is_stepped, &added))
 		return 0;
 	return added.median;
 }

@@ -165,17 +165,14 @@ static void configure(struct plumb_bpf *bpf, struct plumb_arg *config, bool cali
 	bpf->function->last_arg = config->position & ~PLUMB_POINTER;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, func_latency_bpf, plumb_arg, configure)
-PLUMB_FUNCTION_OPEN(open_610, func_latency_session_610_bpf, plumb_arg, configure)
-PLUMB_FUNCTION_OPEN(open_700, func_latency_session_700_bpf, plumb_arg, configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(func_latency, plumb_arg, configure)
 
 static const struct plumb_mechanism few[] = {
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 };
 
 static const struct plumb_mechanism many[] = {
-	PLUMB_FUNCTION_MECHANISMS_MANY(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS_MANY,
 };
 
 static int prepare(struct plumb_options *o)

@@ -47,12 +47,8 @@ struct again_places {
  * After an entry is added, pointers are only left out, one store each.  Another CPU that sees only
  * some of these stores still compares all words that it has to compare.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, AGAIN_STACKS);
-	__type(key, __s32); /* the number of the stack */
-	__type(value, struct again_places);
-} plumb_again SEC(".maps");
+PLUMB_MAP(plumb_again, HASH, AGAIN_STACKS, __s32 /* the number of the stack */,
+	  struct again_places);
 
 /* Scratch memory of a CPU. */
 struct again_work {
@@ -67,12 +63,7 @@ struct again_work {
 	struct again_places places;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct again_work);
-} plumb_again_work SEC(".maps");
+PLUMB_MAP(plumb_again_work, PERCPU_ARRAY, 1, __u32, struct again_work);
 
 /* How often a stack was walked, up to a maximum; stacks can share a count. */
 static __u16 again_tries[AGAIN_STACKS] = {};

@@ -6,6 +6,7 @@
  * and then calls again.  Such a call is recorded as a retry.
  */
 #include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "mapping.bpf.h"
@@ -27,12 +28,6 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 	(void)target;
 	args[0] = function_arg(ctx, hook, 0);
 	args[1] = function_arg(ctx, hook, 2);
-}
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
 }
 
 /* As mm_account_fault() counts it: a fault that has waited for its page is major. */

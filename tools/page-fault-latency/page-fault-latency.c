@@ -102,12 +102,7 @@ static void configure(struct plumb_bpf *bpf, struct function_config *config, boo
 	bpf->function->last_arg = 2;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, page_fault_latency_function_bpf, function_config, configure)
-PLUMB_FUNCTION_OPEN(open_610, page_fault_latency_function_session_610_bpf, function_config,
-		    configure)
-PLUMB_FUNCTION_OPEN(open_700, page_fault_latency_function_session_700_bpf, function_config,
-		    configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(page_fault_latency_function, function_config, configure)
 
 static const char *const raw_programs[] = {"fault_code_user", "fault_code_kernel", NULL};
 
@@ -118,7 +113,7 @@ static struct plumb_mechanism mechanisms[] = {
 		.open = open_events,
 		.programs = raw_programs,
 	},
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 };
 
 static int prepare(struct plumb_options *o)
@@ -142,20 +137,11 @@ static void fault(void)
 
 static void calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *m = run->instance.mechanism;
-	void (*trigger)(void) = m->attach_targets ? NULL : fault;
-	struct plumb_overhead o = {};
-
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return;
-	if (plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, trigger, &o.traced)) {
-		o.filtered_known = plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS,
-							     trigger, &o.filtered);
-		plumb_overhead_judge(&o);
-		run->overhead = o;
-	}
+	plumb_calibrate(run, run->instance.mechanism->attach_targets ? NULL : fault);
 	munmap(page, sysconf(_SC_PAGESIZE));
 }
 

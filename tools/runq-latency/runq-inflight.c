@@ -2,7 +2,7 @@
 #include "runq-inflight.h"
 
 #include <stdlib.h>
-#include <plumb/bpf/sched/stay.h>
+#include <plumb/bpf/sched/waker.h>
 #include <plumb/core/clock.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>

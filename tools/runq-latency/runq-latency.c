@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/core/tracer.h>
-#include <plumb/cost/switches.h>
+#include <plumb/cost/calibrate.h>
 
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"

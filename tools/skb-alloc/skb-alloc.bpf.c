@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* __alloc_skb(size, ...): size is its first argument. */
 #include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "skb-alloc.h"
@@ -13,12 +14,6 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 {
 	(void)target;
 	args[0] = function_arg(ctx, hook, 0);
-}
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
 }
 
 static __always_inline __u32 alloc_slot(struct task_struct *task, __u32 cpu)

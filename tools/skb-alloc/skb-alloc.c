@@ -73,13 +73,10 @@ static void configure(struct plumb_bpf *bpf, const void *unused, bool calibratio
 	bpf->function->takes_args = true;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, skb_alloc_bpf, function_config, configure)
-PLUMB_FUNCTION_OPEN(open_610, skb_alloc_session_610_bpf, function_config, configure)
-PLUMB_FUNCTION_OPEN(open_700, skb_alloc_session_700_bpf, function_config, configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(skb_alloc, function_config, configure)
 
 static const struct plumb_mechanism both_ends[] = {
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 };
 
 static int open_stacks(struct plumb_bpf *bpf, bool calibration)

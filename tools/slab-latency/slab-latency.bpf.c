@@ -30,6 +30,7 @@ static __always_inline __u64 slab_cache_arg(__u64 target, __u64 arg)
 #define slab_pack(gfp, node) ((__u32)(gfp) | (__u64)(__u16)(node) << SLAB_NODE_SHIFT)
 
 #include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "slab.bpf.h"
@@ -50,12 +51,6 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 	else
 		args[2] = function_arg(ctx, hook, caller);
 	args[3] = slab_pack(function_arg(ctx, hook, at->gfp), function_arg(ctx, hook, at->node));
-}
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
 }
 
 /* The frame of the part that ended is popped already. */

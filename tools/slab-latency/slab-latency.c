@@ -64,10 +64,7 @@ static void configure(struct plumb_bpf *bpf, struct slab_config *config, bool ca
 	bpf->no_storage = true;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, slab_latency_bpf, slab_config, configure)
-PLUMB_FUNCTION_OPEN(open_610, slab_latency_session_610_bpf, slab_config, configure)
-PLUMB_FUNCTION_OPEN(open_700, slab_latency_session_700_bpf, slab_config, configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(slab_latency, slab_config, configure)
 
 /* ---- tracepoints ---- */
 
@@ -119,7 +116,7 @@ static const char *times_unsupported(const struct plumb_options *o)
 }
 
 static const struct plumb_mechanism mechanisms[] = {
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 	{
 		.name = "raw_tracepoint",
 		.stability = "stable",

@@ -10,12 +10,7 @@
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
 /* Preallocated: the programs run inside the allocator. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SLAB_CACHES);
-	__type(key, __u64);
-	__type(value, struct slab_cache);
-} slab_caches SEC(".maps");
+PLUMB_MAP(slab_caches, HASH, SLAB_CACHES, __u64, struct slab_cache);
 
 struct slab_call {
 	__u64 cache; /* as in the key; 0: to be found by size and flags */

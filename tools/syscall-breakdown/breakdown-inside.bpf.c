@@ -5,6 +5,7 @@
 const volatile struct breakdown_inside breakdown_inside = {};
 
 #include <plumb/bpf/function/function.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 
@@ -15,12 +16,6 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 					  __u64 *args)
 {
 	(void)ctx, (void)hook, (void)target, (void)args;
-}
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
 }
 
 static __always_inline bool is_call(__u64 target)

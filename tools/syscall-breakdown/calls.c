@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "calls.h"
+#include "tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include <plumb/syscalls/syscalls.h>
 
 #include "syscall-breakdown.h"
-#include "tree.h"
 
 #define FEW 10 /* samples */
 
@@ -111,19 +110,16 @@ struct call calls_sum(const struct calls *calls)
 
 json_t *calls_json(const struct calls *calls)
 {
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
 	char name[32];
 
-	for (const struct call *c = calls->list; c < calls->list + calls->n; c++) {
-		one = json_object();
-		json_object_set_new(one, "syscall",
-				    json_string(name_of(c->what, name, sizeof(name))));
-		json_object_set_new(one, "calls", plumb_json_u64(c->count));
-		json_object_set_new(one, "ns", plumb_json_u64(c->ns));
-		json_object_set_new(one, "on_cpu", plumb_json_u64(c->on_cpu));
-		json_object_set_new(one, "samples", plumb_json_u64(c->samples));
-		json_array_append_new(all, one);
-	}
+	for (const struct call *c = calls->list; c < calls->list + calls->n; c++)
+		json_array_append_new(all, json_pack("{s:s, s:o, s:o, s:o, s:o}", "syscall",
+						     name_of(c->what, name, sizeof(name)), "calls",
+						     plumb_json_u64(c->count), "ns",
+						     plumb_json_u64(c->ns), "on_cpu",
+						     plumb_json_u64(c->on_cpu), "samples",
+						     plumb_json_u64(c->samples)));
 	return all;
 }
 

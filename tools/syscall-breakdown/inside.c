@@ -15,7 +15,6 @@
 #include <plumb/core/verdict.h>
 #include <plumb/functions/functions.h>
 #include <plumb/recorder/slots.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "breakdown-inside-session-610.skel.h"
@@ -66,16 +65,13 @@ static void configure(struct plumb_bpf *bpf, struct breakdown_inside *config, bo
 	config->n_calls = calibration ? 1 : n_calls;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, breakdown_inside_bpf, breakdown_inside, configure)
-PLUMB_FUNCTION_OPEN(open_610, breakdown_inside_session_610_bpf, breakdown_inside, configure)
-PLUMB_FUNCTION_OPEN(open_700, breakdown_inside_session_700_bpf, breakdown_inside, configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(breakdown_inside, breakdown_inside, configure)
 
 static const struct plumb_mechanism for_many[] = {
-	PLUMB_FUNCTION_MECHANISMS_MANY(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS_MANY,
 };
 static const struct plumb_mechanism for_few[] = {
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 };
 
 /* Fill in the key of each function's slot, since the programs look up no keys. */

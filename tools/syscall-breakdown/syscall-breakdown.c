@@ -13,14 +13,12 @@
 #include <plumb/core/tool.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/stacks/stacks.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/syscalls/syscall-options.h>
 
-#include "calls.h"
+#include "tree.h"
 #include "inside.h"
 #include "syscall-breakdown.h"
 #include "syscall-breakdown.skel.h"
-#include "tree.h"
 
 #define FREQUENCY 997
 #define PERCENT   0.5 /* smaller branches are not printed */

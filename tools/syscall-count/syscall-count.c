@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <plumb/core/tracer.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/syscalls/syscall-options.h>
 
 #include "syscall-count.skel.h"

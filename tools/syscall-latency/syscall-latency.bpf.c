@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/sched/split.h>
 enum { SPLIT_PARTS = PLUMB_RETURN_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
 #include <plumb/bpf/syscall/syscall-key.bpf.h>
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
-#include "syscall-latency.h"
 
 /* Return whether the entry of a call determines its row, and whether it has one. */
 static __always_inline bool timing_at_entry(void)
@@ -132,7 +132,7 @@ static __always_inline void timing_end(const struct timing_call *c)
 		hist_record(slot, cpu, c->ns, error, false);
 }
 
-const volatile __u32 fentry_nrs[SYSCALL_LATENCY_FUNCTIONS] = {};
+const volatile __u32 fentry_nrs[PLUMB_COPIES] = {};
 
 /* On arm64, 32-bit calls run the functions of native ones, too; on x86 they have their own. */
 static __always_inline bool is_compat_call(struct task_struct *task)
@@ -145,7 +145,11 @@ static __always_inline bool is_compat_call(struct task_struct *task)
 #endif
 }
 
-static __always_inline int function_enter(__u64 *ctx, __u32 nr)
+/*
+ * A copy for each function.  The loader sets the targets of those that it needs; no others are
+ * loaded.
+ */
+PROGRAM_COPIES(enter, "?fentry")
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
@@ -156,7 +160,7 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
 	if (is_compat_call(task))
 		ledger_count(bpf_get_smp_processor_id(), compat_calls);
 	else if (syscall_arguments_match(&a))
-		timing_enter(task, syscall_word(nr, PLUMB_ABI_NATIVE), NULL);
+		timing_enter(task, syscall_word(fentry_nrs[copy], PLUMB_ABI_NATIVE), NULL);
 	return 0;
 }
 
@@ -164,7 +168,7 @@ static __always_inline int function_enter(__u64 *ctx, __u32 nr)
  * fexit runs only for calls that began during the trace: if one has no state, it was filtered at
  * its entry, or its entry was missed.
  */
-static __always_inline int function_exit(__u64 *ctx)
+PROGRAM_COPIES(leave, "?fexit")
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = current_task();
@@ -182,56 +186,6 @@ static __always_inline int function_exit(__u64 *ctx)
 			ledger_count(bpf_get_smp_processor_id(), unmatched);
 	}
 	return 0;
-}
-
-/* One pair per function.  The loader sets the targets of those it needs; no others are loaded. */
-
-SEC("?fentry")
-int enter_0(__u64 *ctx)
-{
-	return function_enter(ctx, fentry_nrs[0]);
-}
-
-SEC("?fexit")
-int exit_0(__u64 *ctx)
-{
-	return function_exit(ctx);
-}
-
-SEC("?fentry")
-int enter_1(__u64 *ctx)
-{
-	return function_enter(ctx, fentry_nrs[1]);
-}
-
-SEC("?fexit")
-int exit_1(__u64 *ctx)
-{
-	return function_exit(ctx);
-}
-
-SEC("?fentry")
-int enter_2(__u64 *ctx)
-{
-	return function_enter(ctx, fentry_nrs[2]);
-}
-
-SEC("?fexit")
-int exit_2(__u64 *ctx)
-{
-	return function_exit(ctx);
-}
-
-SEC("?fentry")
-int enter_3(__u64 *ctx)
-{
-	return function_enter(ctx, fentry_nrs[3]);
-}
-
-SEC("?fexit")
-int exit_3(__u64 *ctx)
-{
-	return function_exit(ctx);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
+#include <plumb/bpf/core/copies.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/run.h>
@@ -11,10 +12,8 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/preemption.h>
 #include <plumb/split/split.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/syscalls/syscall-options.h>
 
-#include "syscall-latency.h"
 #include "syscall-latency.skel.h"
 
 static bool has_size;
@@ -61,8 +60,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 /* Why fentry is unsupported: it takes a few calls, whose programs must not share a slot. */
 static const char *fentry_unsupported(const struct plumb_options *o)
 {
-	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS];
-	int n = plumb_syscall_selected(&plumb_syscall_selection, nrs, SYSCALL_LATENCY_FUNCTIONS);
+	uint32_t nrs[PLUMB_COPIES];
+	int n = plumb_syscall_selected(&plumb_syscall_selection, nrs, PLUMB_COPIES);
 
 	if (n < 0)
 		return "takes 1 to 4 native system calls, named by -s";
@@ -71,36 +70,32 @@ static const char *fentry_unsupported(const struct plumb_options *o)
 	return NULL;
 }
 
-/* Set the target of pair I of the programs: the function of system call NR. */
+static const char *const fentry_programs[] = {PLUMB_COPIES_OF("leave"), PLUMB_COPIES_OF("enter"),
+					      NULL};
+
+/* Set the target of copy I of the programs: the function of system call NR. */
 static int set_target(struct syscall_latency_bpf *skel, struct plumb_bpf *bpf, int i, uint32_t nr)
 {
-	struct bpf_program *const pairs[][2] = {
-		{skel->progs.enter_0, skel->progs.exit_0},
-		{skel->progs.enter_1, skel->progs.exit_1},
-		{skel->progs.enter_2, skel->progs.exit_2},
-		{skel->progs.enter_3, skel->progs.exit_3},
-	};
-	int err;
+	struct bpf_program *p;
+	int err = 0;
 
-	_Static_assert(sizeof(pairs) / sizeof(pairs[0]) == SYSCALL_LATENCY_FUNCTIONS, "all pairs");
 	((uint32_t *)skel->rodata->fentry_nrs)[i] = nr;
 	plumb_syscall_function(nr, bpf->hooks[i], sizeof(bpf->hooks[i]));
-	for (int end = 0; end < 2; end++) {
-		err = plumb_hook_set_function(pairs[i][end], bpf->hooks[i]);
-		if (err)
-			return err;
-		bpf_program__set_autoload(pairs[i][end], true);
+	/* The names of leave, then those of enter, by copy. */
+	for (int name = i; name < 2 * PLUMB_COPIES && !err; name += PLUMB_COPIES) {
+		p = bpf_object__find_program_by_name(bpf->object, fentry_programs[name]);
+		bpf_program__set_autoload(p, true);
+		err = plumb_hook_set_function(p, bpf->hooks[i]);
 	}
-	return 0;
+	return err;
 }
 
 static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_latency_bpf *skel = syscall_latency_bpf__open_opts(plumb_open_opts());
-	uint32_t nrs[SYSCALL_LATENCY_FUNCTIONS] = {PLUMB_CALIBRATION_NR};
+	uint32_t nrs[PLUMB_COPIES] = {PLUMB_CALIBRATION_NR};
 	int n = calibration ? 1
-			    : plumb_syscall_selected(&plumb_syscall_selection, nrs,
-						     SYSCALL_LATENCY_FUNCTIONS),
+			    : plumb_syscall_selected(&plumb_syscall_selection, nrs, PLUMB_COPIES),
 	    err = 0;
 
 	if (!skel)
@@ -112,10 +107,6 @@ static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 		err = set_target(skel, bpf, i, nrs[i]);
 	return err;
 }
-
-static const char *const fentry_programs[] = {
-	"exit_0", "exit_1", "exit_2", "exit_3", "enter_0", "enter_1", "enter_2", "enter_3", NULL,
-};
 
 static struct plumb_mechanism mechanisms[] = {
 	{

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "calls.h"
+#include "slower.h"
 
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
+#include <plumb/functions/formats.h>
+#include <plumb/functions/tracepoints.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/recorder/in-order.h>
 #include <plumb/split/split.h>
@@ -13,9 +15,9 @@
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
 
-#include "arguments.h"
-#include "kept.h"
 #include "syscall-slower.h"
+
+#define MAX_ARGUMENTS 6
 
 static int print(const void *record, FILE *out);
 
@@ -36,6 +38,59 @@ static struct recall printed[PRINTED];
 static size_t n_printed;
 
 static bool recalled; /* since the last time that nothing was left */
+
+/* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
+static int count(const struct plumb_format *format)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct plumb_format_field *f = &format->fields[i];
+
+		n += !f->is_common && !f->is_dynamic && strcmp(f->name, "__syscall_nr") != 0;
+	}
+	return n;
+}
+
+static int tracefs = -1; /* stays open until the process ends */
+
+/* Before the tool is confined: opens tracefs, which may have to be mounted. */
+static void arguments_begin(void)
+{
+	if (tracefs < 0)
+		tracefs = plumb_tracefs_try();
+}
+
+static int look_up(const char *name)
+{
+	struct plumb_format format;
+	char event[80];
+	int n;
+
+	snprintf(event, sizeof(event), "sys_enter_%s", name);
+	if (tracefs < 0 || plumb_format_read(tracefs, "syscalls", event, &format))
+		return MAX_ARGUMENTS;
+	n = count(&format);
+	plumb_format_free(&format);
+	return n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
+}
+
+/*
+ * The number of arguments that the call's tracepoint (sys_enter_NAME) declares.  MAX_ARGUMENTS if
+ * that is not known, so that all registers are shown: for 32-bit calls, which pass a 64-bit
+ * argument in two registers, for calls whose tracepoint has another name, and without tracefs.
+ */
+static int arguments_of(uint32_t nr, uint32_t abi)
+{
+	static int8_t known[1024]; /* number of arguments + 1; 0: not looked up yet */
+	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
+
+	if (abi != PLUMB_ABI_NATIVE || nr >= sizeof(known) || nr >= table->n || !table->names[nr])
+		return MAX_ARGUMENTS;
+	if (!known[nr])
+		known[nr] = 1 + look_up(table->names[nr]);
+	return known[nr] - 1;
+}
 
 struct kept *calls_keep(void)
 {

@@ -10,19 +10,17 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/thread.h>
-#include <plumb/pictures/picture-file.h>
+#include <plumb/pictures/picture.h>
 #include <plumb/recorder/in-order.h>
 #include <plumb/recorder/slots.h>
 #include <plumb/stacks/stacks.h>
-#include <plumb/syscalls/rings.h>
 #include <plumb/syscalls/syscall-options.h>
 
 #include <bpf/libbpf.h>
 
-#include "calls.h"
+#include "slower.h"
 #include "syscall-slower.h"
 #include "syscall-slower.skel.h"
-#include "timeline.h"
 
 #define BUFFER_BYTES (4ULL << 20)
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "timeline.h"
+#include "slower.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/text.h>
 #include <plumb/pictures/picture.h>
-#include <plumb/pictures/svg.h>
 #include <plumb/split/split.h>
 #include <plumb/syscalls/syscalls.h>
 

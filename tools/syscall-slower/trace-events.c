@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Calls as trace events: complete events ("X") of threads, with times in microseconds. */
-#include "timeline.h"
+#include "slower.h"
 
 #include <errno.h>
 #include <plumb/core/inflight.h>

@@ -10,7 +10,6 @@
 #include <plumb/functions/functions.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include <bpf/bpf.h>
@@ -139,10 +138,7 @@ static void configure(struct plumb_bpf *bpf, struct tcp_config *c, bool calibrat
 	size_labels(bpf->object);
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, tcp_sendmsg_lat_bpf, tcp_config, configure)
-PLUMB_FUNCTION_OPEN(open_610, tcp_sendmsg_lat_session_610_bpf, tcp_config, configure)
-PLUMB_FUNCTION_OPEN(open_700, tcp_sendmsg_lat_session_700_bpf, tcp_config, configure)
-PLUMB_SESSION_OPEN(open_session, open_610, open_700)
+PLUMB_FUNCTION_OPENS(tcp_sendmsg_lat, tcp_config, configure)
 
 /* Selects those of the calls in NAMES that each table has. */
 static void select_calls(struct syscall_config *selection, const char *const *names)
@@ -188,7 +184,7 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 static const char *const raw_programs[] = {"send_end", "send_begin", "call_enter", NULL};
 
 static struct plumb_mechanism mechanisms[] = {
-	PLUMB_FUNCTION_MECHANISMS(open_plain, open_session, open_700),
+	PLUMB_FUNCTION_MECHANISMS,
 	{
 		.name = "raw_tracepoint",
 		.stability = "stable; times begin with the system call",

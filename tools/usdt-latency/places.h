@@ -34,4 +34,11 @@ int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 /* The hook and the program of an end, by the mechanism of BPF. */
 const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end);
 
+/* struct plumb_bpf.attach of a calibration instance: to a START and a DONE in this program. */
+int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
+			    size_t size);
+
+/* struct plumb_tool_overhead.calibrate */
+void usdt_calibrate(struct plumb_run *run);
+
 #endif

@@ -3,7 +3,7 @@
 
 #define PLUMB_USER_FUNCTIONS
 #define PLUMB_PAIRS
-#include <plumb/bpf/function/function-calls.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
 #include <plumb/bpf/user/exec.bpf.h>
@@ -17,12 +17,7 @@
 
 const volatile struct usdt_config usdt_config = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, USDT_PLACES);
-	__type(key, __u32);
-	__type(value, struct usdt_place);
-} usdt_places SEC(".maps");
+PLUMB_MAP(usdt_places, ARRAY, USDT_PLACES, __u32, struct usdt_place);
 
 /*
  * A pair of probes is a call: START enters it, DONE leaves it.  The places of calls ascend, so that
@@ -32,12 +27,6 @@ struct {
 
 /* What is kept of START until DONE, in the arguments of the call. */
 enum { ARG, UNREAD }; /* UNREAD: bits by end, and above them the file of START */
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
-}
 
 static __always_inline __u64 shifted(__u64 arg, int end)
 {

@@ -13,7 +13,6 @@
 #include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/inflight/states.h>
 #include <plumb/user/builds.h>
 #include <plumb/user/targets.h>
 
@@ -21,7 +20,6 @@
 
 #include <plumb/bpf/function/function.h>
 
-#include "calibration.h"
 #include "places.h"
 #include "usdt-latency.skel.h"
 
@@ -178,14 +176,6 @@ static int prepare(struct plumb_options *o)
 	return err;
 }
 
-/* Looks for replaced files, and for processes that are gone. */
-static uint64_t look(uint64_t elapsed)
-{
-	if (elapsed)
-		plumb_states_settle(plumb_builds_bpf());
-	return plumb_builds_tick(elapsed);
-}
-
 /* --- mechanisms --- */
 
 enum { MULTI, SINGLE };
@@ -209,8 +199,9 @@ static void name_hook(struct plumb_bpf *bpf, int end)
 	snprintf(bpf->hooks[end], sizeof(bpf->hooks[end]), "usdt:%s:%s", p->file, p->name);
 }
 
-static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
+static int open_probes(struct plumb_bpf *bpf, bool calibration)
 {
+	const int mode = bpf->mode;
 	struct usdt_latency_bpf *skel = usdt_latency_bpf__open_opts(plumb_open_opts());
 	int err = 0;
 
@@ -245,19 +236,9 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	return err;
 }
 
-static int open_multi(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, MULTI);
-}
-
-static int open_single(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, SINGLE);
-}
-
 static const struct plumb_mechanism mechanisms[] = {
-	{.name = "uprobe.multi", .stability = "as stable as the program", .open = open_multi},
-	{.name = "uprobe", .stability = "as stable as the program", .open = open_single},
+	{"uprobe.multi", "as stable as the program", .open = open_probes, .mode = MULTI},
+	{"uprobe", "as stable as the program", .open = open_probes, .mode = SINGLE},
 };
 
 static void name_flight(const struct plumb_run *run, const struct plumb_flight *f, char *text,
@@ -301,7 +282,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
-	.lifecycle.tick = look,
+	.lifecycle.tick = plumb_builds_tick,
 	.lifecycle.tick_fd = plumb_builds_fd,
 	.inflight = &inflight,
 };

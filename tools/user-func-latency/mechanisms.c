@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "mechanisms.h"
+#include "user-func.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,15 +43,11 @@ static const struct plumb_attach_target hooks[][3] = {
 	[RETURNS] = {{"user_return", PLUMB_UPROBE_RETURNS}, {"user_enter", PLUMB_UPROBE}, {}},
 };
 
-static const char *const programs[][3] = {
-	[SESSION] = {"user_session", NULL},
-	[MULTI] = {"user_leave", "user_enter", NULL},
-	[SINGLE] = {"user_leave", "user_enter", NULL},
-	[MULTI_RETURNS] = {"user_return", "user_enter", NULL},
-	[RETURNS] = {"user_return", "user_enter", NULL},
+/* Where a goroutine ends. */
+static const struct plumb_attach_target go_ends[] = {
+	[MULTI_RETURNS] = {"goroutine_end", PLUMB_UPROBE_MULTI},
+	[RETURNS] = {"goroutine_end", PLUMB_UPROBE},
 };
-
-static const char *const go_programs[] = {"user_return", "user_enter", "goroutine_end", NULL};
 
 bool user_func_has_sessions(const struct plumb_bpf *bpf)
 {
@@ -71,15 +67,21 @@ int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 	return err;
 }
 
-int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-			    const struct plumb_userfuncs *where, char *what, size_t size)
+int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
+			    const struct plumb_userfuncs *functions, char *what, size_t size)
 {
-	static const struct plumb_attach_target multi = {"goroutine_end", PLUMB_UPROBE_MULTI},
-						single = {"goroutine_end", PLUMB_UPROBE};
+	struct plumb_userfuncs found, opened;
+	int err = plumb_userfuncs_find_in(fd, functions->shown, "runtime.goexit1", false, &found);
 
-	return plumb_probe_userfuncs(probes, bpf->object,
-				     bpf->mode == MULTI_RETURNS ? &multi : &single, where, 0, 0,
-				     what, size);
+	if (err)
+		return err;
+	opened = found;
+	opened.path = functions->path;
+	opened.shown = functions->shown;
+	err = plumb_probe_userfuncs(probes, bpf->object, &go_ends[bpf->mode], &opened, 0, 0, what,
+				    size);
+	plumb_userfuncs_free(&found);
+	return err;
 }
 
 static void (*self_test)(void); /* what the calibration calls */
@@ -129,58 +131,42 @@ static void configure(struct plumb_bpf *bpf, struct plumb_arg *arg, bool calibra
 	bpf->states = user_func.go ? PLUMB_STATES_BY_ID : NULL;
 }
 
-PLUMB_FUNCTION_OPEN(open_plain, user_func_latency_bpf, plumb_arg, configure)
+PLUMB_FUNCTION_OPENS(user_func_latency, plumb_arg, configure)
 PLUMB_FUNCTION_OPEN(open_go, user_func_latency_go_bpf, plumb_arg, configure)
-PLUMB_FUNCTION_OPEN(open_610, user_func_latency_session_610_bpf, plumb_arg, configure)
-PLUMB_FUNCTION_OPEN(open_700, user_func_latency_session_700_bpf, plumb_arg, configure)
-PLUMB_SESSION_OPEN(open_either, open_610, open_700)
 
-static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
+static int prepare(const struct plumb_bpf *bpf, const struct plumb_attach_target *a)
 {
-	int err = mode == SESSION ? open_either(bpf, calibration)
-		  : user_func.go  ? open_go(bpf, calibration)
-				  : open_plain(bpf, calibration);
+	return plumb_probe_prepare(bpf_object__find_program_by_name(bpf->object, a->program),
+				   a->hook, NULL);
+}
+
+static int open_mode(struct plumb_bpf *bpf, bool calibration)
+{
+	static const char *programs[4]; /* of all instances in this mode */
+	const int mode = bpf->mode;
+	size_t n = 0;
+	int err = mode == SESSION && !plumb_has_user_sessions() ? -EOPNOTSUPP
+		  : mode == SESSION                             ? open_session(bpf, calibration)
+		  : user_func.go                                ? open_go(bpf, calibration)
+								: open_plain(bpf, calibration);
 
 	if (err)
 		return err;
 	bpf->mode = mode;
-	bpf->copied = user_func.go ? go_programs : programs[mode];
+	bpf->copied = programs;
 	bpf->function->with_cookies |= mode == MULTI || mode == MULTI_RETURNS;
 	bpf->attach = calibration ? attach_self_test : plumb_builds_attach;
 	name_hooks(bpf);
-	for (const struct plumb_attach_target *a = hooks[mode]; a->hook && !err; a++)
-		err = plumb_probe_prepare(bpf_object__find_program_by_name(bpf->object, a->program),
-					  a->hook, NULL);
-	if (!err && user_func.go && mode == MULTI_RETURNS)
-		err = plumb_probe_prepare(
-			bpf_object__find_program_by_name(bpf->object, "goroutine_end"),
-			PLUMB_UPROBE_MULTI, NULL);
+	for (const struct plumb_attach_target *a = hooks[mode]; a->hook && !err; a++) {
+		programs[n++] = a->program;
+		err = prepare(bpf, a);
+	}
+	if (!err && user_func.go) {
+		programs[n++] = go_ends[mode].program;
+		err = prepare(bpf, &go_ends[mode]);
+	}
+	programs[n] = NULL;
 	return err;
-}
-
-static int open_session(struct plumb_bpf *bpf, bool calibration)
-{
-	return plumb_has_user_sessions() ? open_mode(bpf, calibration, SESSION) : -EOPNOTSUPP;
-}
-
-static int open_multi(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, MULTI);
-}
-
-static int open_single(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, SINGLE);
-}
-
-static int open_multi_returns(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, MULTI_RETURNS);
-}
-
-static int open_returns(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, RETURNS);
 }
 
 static const char *return_probes_skipped(void)
@@ -199,20 +185,20 @@ static const char *returns_skipped(void)
 	return user_func.fragile || user_func.go ? NULL : "";
 }
 
-#define MECHANISM(name_, open_, ...)                                                               \
-	{                                                                                          \
-		.name = (name_), .stability = "as stable as the program", .open = (open_),         \
-		__VA_ARGS__                                                                        \
-	}
+#define MECHANISM(mode_, name_, ...)                                                               \
+	[mode_] = {.name = (name_),                                                                \
+		   .stability = "as stable as the program",                                        \
+		   .open = open_mode,                                                              \
+		   .mode = (mode_),                                                                \
+		   __VA_ARGS__}
 #define AT_RETURN_PROBES .skipped = return_probes_skipped, .unsupported = return_probes_unsupported
-#define AT_RETURNS       .skipped = returns_skipped
 
 const struct plumb_mechanism user_func_mechanisms[USER_FUNC_MECHANISMS] = {
-	[SESSION] = MECHANISM("uprobe.session", open_session, AT_RETURN_PROBES),
-	[MULTI] = MECHANISM("uprobe.multi", open_multi, AT_RETURN_PROBES),
-	[SINGLE] = MECHANISM("uprobe", open_single, AT_RETURN_PROBES),
-	[MULTI_RETURNS] = MECHANISM("uprobe.multi.returns", open_multi_returns, AT_RETURNS),
-	[RETURNS] = MECHANISM("uprobe.returns", open_returns, AT_RETURNS),
+	MECHANISM(SESSION, "uprobe.session", AT_RETURN_PROBES),
+	MECHANISM(MULTI, "uprobe.multi", AT_RETURN_PROBES),
+	MECHANISM(SINGLE, "uprobe", AT_RETURN_PROBES),
+	MECHANISM(MULTI_RETURNS, "uprobe.multi.returns", .skipped = returns_skipped),
+	MECHANISM(RETURNS, "uprobe.returns", .skipped = returns_skipped),
 };
 
 bool user_func_is_at_returns(const char *mechanism)
@@ -223,27 +209,19 @@ bool user_func_is_at_returns(const char *mechanism)
 	return false;
 }
 
-static bool calibrate(struct plumb_run *run, enum plumb_calibration kind, void (*function)(void),
-		      struct plumb_interval *added)
-{
-	self_test = function;
-	return plumb_calibrate_mechanism(run, run->instance.mechanism, kind, function, added);
-}
-
 void user_func_calibrate(struct plumb_run *run)
 {
 	const bool is_stepped = !plumb_targets_stepped(&user_func.targets, false);
-	void (*function)(void) = is_stepped ? plumb_self_test_call_stepped : plumb_self_test_call;
-	struct plumb_overhead o = {};
-	struct plumb_interval other;
+	uint64_t other = 0;
+	struct plumb_interval added;
 
-	if (calibrate(run, PLUMB_CALIBRATION_TAKES,
-		      is_stepped ? plumb_self_test_call : plumb_self_test_call_stepped, &other))
-		*(is_stepped ? &o.empty : &o.empty_stepped) = plumb_calibrated_latency();
-	if (!calibrate(run, PLUMB_CALIBRATION_TAKES, function, &o.traced))
+	self_test = is_stepped ? plumb_self_test_call : plumb_self_test_call_stepped;
+	if (plumb_calibrate_mechanism(run, run->instance.mechanism, PLUMB_CALIBRATION_TAKES,
+				      self_test, &added))
+		other = plumb_calibrated_latency();
+	self_test = is_stepped ? plumb_self_test_call_stepped : plumb_self_test_call;
+	if (!plumb_calibrate(run, self_test))
 		return;
-	*(is_stepped ? &o.empty_stepped : &o.empty) = plumb_calibrated_latency();
-	o.filtered_known = calibrate(run, PLUMB_CALIBRATION_REJECTS, function, &o.filtered);
-	plumb_overhead_judge(&o);
-	run->overhead = o;
+	run->overhead.empty = is_stepped ? other : plumb_calibrated_latency();
+	run->overhead.empty_stepped = is_stepped ? plumb_calibrated_latency() : other;
 }

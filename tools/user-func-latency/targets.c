@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "targets.h"
+#include "user-func.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <plumb/core/log.h>
 #include <plumb/user/return-danger.h>
 #include <plumb/user/uprobe-defects.h>
 #include <plumb/user/user-files.h>
-
-#include "go.h"
-#include "mechanisms.h"
 
 int user_targets_refuse(void)
 {
@@ -29,6 +27,25 @@ static int check_mechanism(bool is_defect)
 		plumb_warn("--mechanism=%s: %s", user_func.options->mechanism, user_func.fragile);
 	else if (user_func.fragile)
 		user_func.asks = user_func.at_returns = true;
+	return 0;
+}
+
+/* Whether the options apply to calls of goroutines; 0, or -errno after a message. */
+static int check_go_options(const struct plumb_options *o)
+{
+	const char *moves = "a goroutine goes on in other threads during a call";
+
+	if (o->mechanism && !user_func_is_at_returns(o->mechanism))
+		return plumb_error(EINVAL, "--mechanism=%s: %s", o->mechanism,
+				   USER_FUNC_GO_STACKS_MOVE);
+	if (user_func.on_cpu || o->split)
+		return plumb_error(EINVAL, "--%s: %s, so their time is not its own",
+				   o->split ? "split" : "cpu", moves);
+	if (o->n_tids)
+		return plumb_error(EINVAL, "--tid: %s", moves);
+	if (user_func.errors)
+		return plumb_error(EINVAL, "--errors, errno: Go functions do not return errors as "
+					   "numbers");
 	return 0;
 }
 
@@ -62,14 +79,33 @@ int user_targets_look(void)
 					    : user_func.fragile || user_func.go;
 	if (!err && o->mechanism && !user_func.go)
 		err = check_mechanism(is_defect);
-	return !err && user_func.go ? user_go_check_options(o) : err;
+	return !err && user_func.go ? check_go_options(o) : err;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), n = strlen(end);
+
+	return length >= n && !strcmp(name + length - n, end);
+}
+
+/* Why the function of a Go program cannot be timed, as far as its returns can; NULL: it can. */
+static const char *go_obstacle(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
+{
+	if (!u->has_go_registers)
+		return "built by a Go before 1.18, or for 32 bits: its goroutines are not in a "
+		       "register (func-count counts calls)";
+	/* Names of Go have a package; the others in its files are of C or assembly. */
+	if (ends_in(one->name, ".abi0") || !strchr(one->name, '.'))
+		return "not compiled by Go: its goroutine is not known (func-count counts calls)";
+	return NULL;
 }
 
 /* Why the returns of a function cannot be probed; NULL: they can. */
 static const char *return_obstacle(const struct plumb_userfuncs *u,
 				   const struct plumb_userfunc *one)
 {
-	const char *obstacle = u->is_go ? user_go_obstacle(u, one) : NULL;
+	const char *obstacle = u->is_go ? go_obstacle(u, one) : NULL;
 
 	if (obstacle)
 		return obstacle;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "user-func-latency.h"
 
-#include <plumb/bpf/function/arg.bpf.h>
-
 #include <plumb/bpf/user/user-function.bpf.h>
+#include <plumb/bpf/function/arg.bpf.h>
+#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/sched/split.h>
 enum { SPLIT_PARTS = PLUMB_PARTS };
@@ -12,19 +12,6 @@ enum { SPLIT_PARTS = PLUMB_PARTS };
 
 #define PLUMB_KEY struct user_func_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
-
-static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
-					  __u64 *args)
-{
-	(void)target;
-	args[0] = function_arg(ctx, hook, plumb_arg.position);
-}
-
-static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
-{
-	(void)task, (void)target, (void)args;
-	return true;
-}
 
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
 {

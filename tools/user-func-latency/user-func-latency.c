@@ -13,17 +13,13 @@
 #include <plumb/functions/arg-key.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/inflight/states.h>
 #include <plumb/split/split.h>
 #include <plumb/user/builds.h>
 
-#include "go.h"
-#include "mechanisms.h"
-#include "targets.h"
+#include "user-func.h"
 #include "user-func-latency.h"
 
 #include <plumb/bpf/function/function.h>
-#include <plumb/bpf/user/goroutine.h>
 
 static struct plumb_user_pattern patterns[PLUMB_MAX_LIST];
 static size_t n_patterns;
@@ -98,27 +94,13 @@ static json_t *json_arg(const void *key)
 	return plumb_arg_key_json(&arg_key, k->arg);
 }
 
-static void format_ret(const void *key, char *text, size_t size)
-{
-	const struct user_func_key *k = key;
-
-	snprintf(text, size, "%lld", (long long)k->ret);
-}
-
-static json_t *json_ret(const void *key)
-{
-	const struct user_func_key *k = key;
-
-	return json_integer(k->ret);
-}
-
 /* parse_key() replaces the name of the argument's field by the item of --by. */
 static struct plumb_field fields[] = {
 	{"func", USER_FUNC_BY_FUNC, .format = format_function, .json = json_function},
 	{"file", USER_FUNC_BY_FILE, .format = format_file},
 	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, .number = true, .format = format_arg,
 	 .json = json_arg},
-	{"ret", USER_FUNC_BY_RET, .number = true, .format = format_ret, .json = json_ret},
+	{PLUMB_FIELD("ret", USER_FUNC_BY_RET, PLUMB_SIGNED, user_func_key, ret)},
 	{PLUMB_FIELD("errno", USER_FUNC_BY_ERRNO, PLUMB_ERRNO, user_func_key, error)},
 };
 
@@ -208,7 +190,7 @@ static int prepare(struct plumb_options *o)
 	if (o->follow) /* there are more to come */
 		use.is_by_process = NULL;
 	if (user_func.go)
-		use.attach_file = user_go_attach_end;
+		use.attach_file = user_func_attach_go_end;
 	user_func.may_retry = true;
 	if (!err)
 		err = open_builds();
@@ -260,14 +242,6 @@ static void name_flight(const struct plumb_run *run, const struct plumb_flight *
 	plumb_targets_name(&user_func.targets, f->what, false, text, size);
 }
 
-/* Goroutines of processes that are gone make room for others. */
-static uint64_t look(uint64_t elapsed)
-{
-	if (elapsed)
-		plumb_states_settle(plumb_builds_bpf());
-	return plumb_builds_tick(elapsed);
-}
-
 /* Where a thread is in user space is not known: calls that began before are not found. */
 static const struct plumb_inflight inflight = {
 	.heading = "FUNCTION",
@@ -305,7 +279,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = user_func_mechanisms,
 	.mechanisms.n = USER_FUNC_MECHANISMS,
 	.lifecycle.prepare = prepare,
-	.lifecycle.tick = look,
+	.lifecycle.tick = plumb_builds_tick,
 	.lifecycle.tick_fd = plumb_builds_fd,
 	.lifecycle.finish = finish,
 	.inflight = &inflight,

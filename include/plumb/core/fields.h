@@ -13,6 +13,7 @@ struct plumb_tool;
 /* What a member of a key is, if its field has no format() of its own. */
 enum plumb_member {
 	PLUMB_NUMBER,  /* unsigned */
+	PLUMB_SIGNED,  /* of 64 bits */
 	PLUMB_TEXT,    /* a string */
 	PLUMB_NAME,    /* an index of NAMES, whose last stands for all beyond it */
 	PLUMB_FLAGS,   /* bits, by their NAMES */
@@ -38,7 +39,7 @@ struct plumb_field {
 /* A field that is the MEMBER of the key's STRUCT_, by its kind; NAMES is an array. */
 #define PLUMB_FIELD(name_, bit_, kind, struct_, member_)                                           \
 	.name = (name_), .bit = (bit_), .member = (kind),                                          \
-	.number = (kind) == PLUMB_NUMBER || (kind) == PLUMB_BYTES_2,                               \
+	.number = (kind) <= PLUMB_SIGNED || (kind) == PLUMB_BYTES_2,                               \
 	.at = offsetof(struct struct_, member_), .size = sizeof(((struct struct_ *)0)->member_)
 #define PLUMB_NAMED_FIELD(name_, bit_, kind, struct_, member_, names_)                             \
 	PLUMB_FIELD(name_, bit_, kind, struct_, member_),                                          \

@@ -69,7 +69,7 @@ struct plumb_bpf {
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
 	uint8_t *cpus_left; /* plumb_cpus_left of cpus.bpf.h; NULL: it has no events of each CPU */
-	int mode;           /* of the mechanism; evaluated by attach() */
+	int mode;           /* of the mechanism; evaluated by open() and attach() */
 	/* Their names in the report; "" after the last. */
 	char hooks[PLUMB_MAX_HOOKS][PLUMB_HOOK_NAME];
 };
@@ -102,6 +102,7 @@ struct plumb_mechanism {
 	 * calibration instance takes PLUMB_CALIBRATION_NR, whatever is selected.
 	 */
 	int (*open)(struct plumb_bpf *bpf, bool calibration);
+	int mode;              /* of OPEN's: in plumb_bpf.mode when it is called */
 	bool interleaved;      /* as in plumb_config */
 	bool misses_are_calls; /* a missed execution can lose a whole call, not one end of it */
 	/*

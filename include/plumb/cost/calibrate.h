@@ -23,6 +23,8 @@ double plumb_run_times_mean(const struct plumb_run_times *t, bool stages);
 bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added);
+/* The same of the mechanism of S, and to a call that it rejects; sets S->overhead if possible. */
+bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void));
 /* The median that its programs recorded of the calls of TRIGGER, ns; 0: not known. */
 uint64_t plumb_calibrated_latency(void);
 /*
@@ -30,5 +32,17 @@ uint64_t plumb_calibrated_latency(void);
  * nothing, or less than a rejected one.  Negative values become 0.
  */
 void plumb_overhead_judge(struct plumb_overhead *o);
+
+/* Makes context switches, to calibrate tools that trace them. */
+struct plumb_switches {
+	/* Pins this thread to its CPU and starts a partner thread there; false: not possible. */
+	bool (*begin)(void);
+	/* This thread leaves the CPU once, and so does its partner. */
+	void (*make)(void);
+	void (*end)(void);
+};
+
+/* Only tools that refer to it are linked with pthreads. */
+extern const struct plumb_switches plumb_switches;
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <plumb/bpf/function/arg.h>
+#include <plumb/bpf/function/function.h>
 
 struct plumb_arg_key {
 	char item[64];        /* as typed; "": there is none */

@@ -28,11 +28,18 @@
 		return 0;                                                                          \
 	}
 
-/* Defines OPEN for two skeletons with session programs: plumb_session_form() selects one. */
-#define PLUMB_SESSION_OPEN(open_, open_610, open_700)                                              \
-	static int open_(struct plumb_bpf *bpf, bool calibration)                                  \
+/*
+ * Defines open_plain() for the skeleton NAME_bpf; open_700() and open_session() for those of the
+ * same programs in which session kfuncs have the form of 7.0, and that of this kernel
+ * (plumb_session_form()).
+ */
+#define PLUMB_FUNCTION_OPENS(name, own, set)                                                       \
+	PLUMB_FUNCTION_OPEN(open_plain, name##_bpf, own, set)                                      \
+	PLUMB_FUNCTION_OPEN(open_610, name##_session_610_bpf, own, set)                            \
+	PLUMB_FUNCTION_OPEN(open_700, name##_session_700_bpf, own, set)                            \
+	static int open_session(struct plumb_bpf *bpf, bool calibration)                           \
 	{                                                                                          \
-		int form = plumb_session_form();                                                   \
+		const int form = plumb_session_form();                                             \
                                                                                                    \
 		return form == 610   ? open_610(bpf, calibration)                                  \
 		       : form == 700 ? open_700(bpf, calibration)                                  \
@@ -70,21 +77,21 @@ extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[]
 		.attach_targets = (attach_targets_),                                               \
 	}
 
-/* The mechanisms for a few functions, cheapest first. */
-#define PLUMB_FUNCTION_MECHANISMS(plain, session, session_700)                                     \
-	PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                         \
-		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
-		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
-		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
-		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+/* The mechanisms for a few functions, cheapest first, with what PLUMB_FUNCTION_OPENS() defines. */
+#define PLUMB_FUNCTION_MECHANISMS                                                                  \
+	PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),                            \
+		PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),                      \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),    \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),          \
+		PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe)
 
 /* For many functions: fast to attach and detach, but each call has to look up its function. */
-#define PLUMB_FUNCTION_MECHANISMS_MANY(plain, session, session_700)                                \
-	PLUMB_FUNCTION_MECHANISM("fsession.multi", session_700, plumb_fsession_multi),             \
-		PLUMB_FUNCTION_MECHANISM("kprobe.session", session, plumb_kprobe_session),         \
-		PLUMB_FUNCTION_MECHANISM("kprobe.multi", plain, plumb_kprobe_multi),               \
-		PLUMB_FUNCTION_MECHANISM("fsession", session_700, plumb_fsession),                 \
-		PLUMB_FUNCTION_MECHANISM("fentry", plain, plumb_fentry),                           \
-		PLUMB_FUNCTION_MECHANISM("kprobe", plain, plumb_kprobe)
+#define PLUMB_FUNCTION_MECHANISMS_MANY                                                             \
+	PLUMB_FUNCTION_MECHANISM("fsession.multi", open_700, plumb_fsession_multi),                \
+		PLUMB_FUNCTION_MECHANISM("kprobe.session", open_session, plumb_kprobe_session),    \
+		PLUMB_FUNCTION_MECHANISM("kprobe.multi", open_plain, plumb_kprobe_multi),          \
+		PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),                    \
+		PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),                      \
+		PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe)
 
 #endif

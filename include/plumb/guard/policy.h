@@ -17,7 +17,7 @@
 /* Reads the file, if there is one.  Returns 0, or -errno after a message. */
 int plumb_policy_read(void);
 
-/* Where records go (audit-sink.h); NULL: the policy does not demand any. */
+/* Where records go (audit-parts.h); NULL: the policy does not demand any. */
 const char *plumb_policy_sink(void);
 /* ns; 0: no limit. */
 uint64_t plumb_policy_max_duration(void);

@@ -11,18 +11,45 @@
 #ifndef PLUMB_INFLIGHT_H
 #define PLUMB_INFLIGHT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/inflight.h>
-#include <plumb/inflight/frames.h>
 #include <plumb/inflight/states.h>
-#include <plumb/inflight/threads.h>
+#include <plumb/kernel/thread.h>
+
+/*
+ * Where a thread is: the names of the frames of its stacks.
+ *
+ * Innermost first: the kernel's, then the user's.  "[truncated]" follows
+ * the frames of an incomplete stack.
+ */
+struct plumb_frames {
+	size_t n, n_kernel;
+	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: "[truncated]" if inlining adds more */
+};
+
+json_t *plumb_frames_json(const struct plumb_frames *f);
+void plumb_frames_free(struct plumb_frames *f);
+
+/* --- threads.c: the existing threads that the filters accept --- */
+
+/*
+ * Calls EACH for each thread that the filters by process, thread, cgroup and command accept, except
+ * those of this process.  Names are not checked: see plumb_thread_is_named().  Returns false if
+ * DEADLINE (ns, CLOCK_MONOTONIC) passed before all threads were visited.
+ */
+bool plumb_threads_each(const struct plumb_run *run, uint64_t deadline,
+			void (*each)(void *context, uint32_t pid, uint32_t tid), void *context);
+
+/* Returns whether --comm accepts the thread's name; true without --comm. */
+bool plumb_thread_is_named(const struct plumb_options *o, uint32_t pid, uint32_t tid);
+
+/* --- flights --- */
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
-
-/* Whether threads are sought in /proc: those of a command begin in the trace. */
-bool plumb_flights_are_sought(const struct plumb_run *run);
 
 /* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
 void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,

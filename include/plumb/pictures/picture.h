@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* picture: what pictures of a whole run have in common: their caption and their axes. */
+/* picture: what pictures of a whole run have in common: caption, axes, text, the file. */
 #ifndef PLUMB_PICTURE_H
 #define PLUMB_PICTURE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <plumb/core/report.h>
+#include <plumb/files/atomic-file.h>
 
 /* Pixels. */
 #define PICTURE_TOP   84 /* below the caption */
@@ -49,5 +52,45 @@ void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out);
 size_t plumb_picture_flights(const struct plumb_report *r,
 			     void (*each)(void *context, uint32_t line, uint64_t ns),
 			     void *context);
+
+/* --- svg.c: text of any origin, colours in light and dark --- */
+
+#define SVG_WIDTH     1200 /* pixels, of each picture */
+#define SVG_CHARACTER 7.2  /* of a character */
+
+/*
+ * Prints the first MOST characters of TEXT, for text and attributes of XML.  A byte of control
+ * characters and of invalid UTF-8 becomes \xHH, as where names are escaped (text.h).
+ */
+void plumb_svg_escape(const char *text, size_t most, FILE *out);
+size_t plumb_svg_characters(const char *text);
+
+/*
+ * Begins a picture: STYLE is added to the common style, DATA to the attributes of its root.  The
+ * style defines --paper, --ink, --dim and --line for light and dark; printed it is light.
+ */
+void plumb_svg_begin(FILE *out, size_t height, const char *style, const char *data);
+void plumb_svg_end(FILE *out, const char *script);
+
+/* --- picture-file.c: a file that is opened before the trace, written at its end --- */
+
+struct plumb_picture_file {
+	const char *option; /* "--flame", for messages */
+	const char *path;   /* as the option has it; NULL: it was not given */
+	struct plumb_atomic_file place;
+	struct plumb_picture_file *next; /* all of them, to be removed at exit */
+	bool listed;
+};
+
+/*
+ * Both do nothing if the option was not given, and return 0, or -errno after a message.
+ *
+ * Wrong usage if the path stands for stdout, which is for reports.  Unless ONLY_WORDS are to be
+ * checked, checks as far as possible that the file can be written, and opens it.
+ */
+int plumb_picture_check(struct plumb_picture_file *file, bool only_words);
+/* Replaces the file by what DRAW prints (atomic-file.h), which returns 0 or -errno. */
+int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *context, FILE *out),
+		       void *context);
 
 #endif

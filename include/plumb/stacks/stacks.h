@@ -5,14 +5,14 @@
 
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/tool.h>
-#include <plumb/inflight/frames.h>
+#include <plumb/inflight/inflight.h>
 
 /* The options of all tools of stacks; their rings and view are declared below. */
 extern struct plumb_stacks_options {
 	bool folded, inlines, max_given;
 	const char *flame, *diff; /* files; NULL: none */
 	__u64 max;
-	size_t waker; /* offset of the waker in a key; 0: not requested */
+	size_t waker; /* in a key, of a struct plumb_waker whose stacks are printed, too; 0: none */
 } plumb_stacks_options;
 
 /* clang-format off */
@@ -41,8 +41,6 @@ extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);
 
-/* Keys have a struct plumb_waker at OFFSET: its stacks are printed after the key's own. */
-void plumb_stacks_show_wakers(size_t offset);
 /* Configures the maps of stacks in an object that is opened and not yet loaded. */
 void plumb_stacks_configure(struct bpf_object *object);
 /*

@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 #include <plumb/bpf/syscall/syscall.h>
+#include <plumb/core/fields.h>
 #include <plumb/core/option.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/syscalls/selection.h>
-#include <plumb/syscalls/syscall-fields.h>
 #include <plumb/syscalls/syscalls.h>
+
+struct plumb_run;
 
 /*
  * Writes a program's configuration: SELECTION, and the numbers of the calls that fork, rename a
@@ -18,6 +19,10 @@
  */
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool calibration);
+
+/* Keys of rows: syscall, errno. */
+extern const struct plumb_field plumb_syscall_fields[];
+extern const size_t plumb_n_syscall_fields;
 
 /* What the command line selects by these options, and by the tool's own. */
 extern struct syscall_config plumb_syscall_selection;
@@ -45,6 +50,13 @@ void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_
  * size if has_size is set.  Wrong usage if none remains.
  */
 void plumb_syscall_narrow(struct syscall_config *config);
+
+/*
+ * For plumb_tool_options.rings: the most rings that the processes of -p, -t and of the command have
+ * had at one time, whose requests are not system calls; -1: nobody looked, as there were no such
+ * processes (any more).  Looks at most once in a second.
+ */
+int64_t plumb_rings_count(const struct plumb_run *run);
 
 /* The mechanisms on the tracepoints, for programs made by SYSCALL_PROGRAMS() and opened by OPEN. */
 extern const char *const plumb_syscall_tp_programs[], *const plumb_syscall_raw_programs[];

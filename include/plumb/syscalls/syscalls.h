@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* syscalls: names and numbers of system calls. */
+/* syscalls: names and numbers of system calls, and sets of them. */
 #ifndef PLUMB_SYSCALLS_H
 #define PLUMB_SYSCALLS_H
 
 #include <asm/unistd.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <plumb/bpf/syscall/syscall.h>
@@ -51,5 +52,19 @@ void plumb_syscall_function(uint32_t nr, char *text, size_t size);
  * aliases in the kernel, and have no BTF.
  */
 #define PLUMB_CALIBRATION_NR __NR_sched_get_priority_max
+
+/* --- selection.c: a set of system calls --- */
+
+/* Selects the call NAME, as printed in rows, also "syscall_999"; 0, -ENOENT or -E2BIG. */
+int plumb_syscall_select(struct syscall_config *config, const char *name);
+
+/* Deselect calls without a file descriptor as first argument, or without a size as third. */
+void plumb_syscall_narrow_fd(struct syscall_config *config);
+void plumb_syscall_narrow_sized(struct syscall_config *config);
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
+bool plumb_syscall_none(const struct syscall_config *config);
+
+/* Returns the count of selected numbers if all are native calls and at most MAX, else -1. */
+int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max);
 
 #endif

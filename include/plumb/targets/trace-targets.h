@@ -79,8 +79,7 @@ int plumb_trace_targets_attach_calls(struct plumb_probes *probes, const struct b
  * one that the kernel single-steps, or not; false: not possible.
  */
 bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
-				 enum plumb_calibration kind, bool is_stepped,
-				 struct plumb_interval *added);
+				 bool is_stepped, struct plumb_interval *added);
 /* Its calibrate(): measures mechanisms without attach targets, which the library does not. */
 void plumb_trace_targets_calibrate(struct plumb_run *run);
 

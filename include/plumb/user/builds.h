@@ -7,7 +7,7 @@
 #define PLUMB_BUILDS_H
 
 #include <jansson.h>
-#include <plumb/bpf/user/builds.h>
+#include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
 #include <plumb/user/targets.h>
@@ -83,8 +83,6 @@ const struct plumb_bpf *plumb_builds_bpf(void);
 const struct plumb_probes *plumb_builds_probes(void);
 const struct plumb_build *plumb_build_at(size_t i);
 const char *plumb_build_path(const struct plumb_build *b);
-/* Whether several builds of a file are traced. */
-bool plumb_builds_have_changed(void);
 
 /* The path and, if other builds have that path, the build id, or else the inode; returns TEXT. */
 const char *plumb_build_name(size_t i, char *text, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stddef.h>
 #include <unistd.h>
-#include <plumb/bpf/core/cpus.h>
+#include <plumb/bpf/core/config.h>
 #include <plumb/core/cpus.h>
 
 #include <bpf/libbpf.h>

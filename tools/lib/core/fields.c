@@ -54,6 +54,8 @@ const char *plumb_field_format(const struct plumb_field *f, const void *key, cha
 		number = number_of(f, key);
 	if (f->member == PLUMB_NUMBER)
 		snprintf(text, size, "%llu", (unsigned long long)number);
+	else if (f->member == PLUMB_SIGNED)
+		snprintf(text, size, "%lld", (long long)number);
 	else if (f->member == PLUMB_NAME)
 		snprintf(text, size, "%s", f->names[number < f->n_names ? number : f->n_names - 1]);
 	else if (f->member == PLUMB_FLAGS)

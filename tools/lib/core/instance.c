@@ -90,7 +90,7 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 {
 	int err;
 
-	*in = (struct plumb_instance){.mechanism = mechanism};
+	*in = (struct plumb_instance){.mechanism = mechanism, .bpf.mode = mechanism->mode};
 	if (mechanism->attach_targets && !run->tool->mechanisms.functions->n) {
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;

@@ -13,22 +13,26 @@
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
  */
+#include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <plumb/core/collect.h>
+#include <plumb/core/filter.h>
 #include <plumb/core/part.h>
 #include <plumb/core/snapshot.h>
 #include <plumb/cost/calibrate.h>
-#include <plumb/cost/switches.h>
+#include <plumb/syscalls/syscalls.h>
 #include <plumb/user/self-test.h>
-
-#include "rejected-calls.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #define STATISTICS_NS 100000000ULL
-#define BUDGET_NS     4000000 /* for each state, of which there are at most five */
+#define STACK_SIZE    (64 << 10) /* of a process that makes calls */
+#define BUDGET_NS     4000000    /* for each state, of which there are at most five */
 
 /* Fewer runs of a program are not evaluated, since they ran with cold caches. */
 #define ENOUGH_RUNS 100
@@ -197,9 +201,79 @@ bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechani
 	return measure_under(&with, kind, trigger, added);
 }
 
+bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void))
+{
+	const struct plumb_mechanism *m = run->instance.mechanism;
+	struct plumb_overhead o = {};
+
+	if (!plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_TAKES, trigger, &o.traced))
+		return false;
+	o.filtered_known =
+		plumb_calibrate_mechanism(run, m, PLUMB_CALIBRATION_REJECTS, trigger, &o.filtered);
+	plumb_overhead_judge(&o);
+	run->overhead = o;
+	return true;
+}
+
 uint64_t plumb_calibrated_latency(void)
 {
 	return latency;
+}
+
+/*
+ * Calls that the tool's programs reject, to measure what a rejection costs.
+ *
+ * The programs reject the tool's own calls first, at a lower cost than the calls of other
+ * processes.  If the filters reject every new process, a new process therefore makes the calls of
+ * the self-test; otherwise the tool makes them itself.
+ */
+struct work {
+	struct plumb_self_test *self_test;
+	uint64_t budget;
+};
+
+/* Whether a filter rejects a new process that has the tool's name. */
+static bool is_rejected(const struct plumb_run *run)
+{
+	const struct plumb_options *o = &run->options;
+
+	return o->n_pids || o->n_tids || run->child ||
+	       (run->tool->options.selection && run->tool->options.selection->selected &&
+		!plumb_syscall_is_selected(run->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
+	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
+}
+
+static int make_calls(void *context)
+{
+	const struct work *work = context;
+
+	plumb_self_test_run(work->self_test, plumb_self_test_syscall, work->budget);
+	return 0;
+}
+
+static void make_rejected_calls(const struct plumb_run *run, struct plumb_self_test *self_test,
+				uint64_t budget)
+{
+	struct work work = {self_test, budget};
+	char *stack = MAP_FAILED;
+	pid_t pid = -1;
+
+	if (is_rejected(run))
+		stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	/*
+	 * It shares the tool's memory, the tool waits until it has exited, and no signal reports
+	 * that.
+	 */
+	if (stack != MAP_FAILED)
+		pid = clone(make_calls, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK, &work);
+	if (pid < 0)
+		plumb_self_test_run(self_test, plumb_self_test_syscall, budget);
+	else
+		while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
+			;
+	if (stack != MAP_FAILED)
+		munmap(stack, STACK_SIZE);
 }
 
 static void calibrate_filtered(struct plumb_run *run)
@@ -210,7 +284,7 @@ static void calibrate_filtered(struct plumb_run *run)
 
 	if (!o->known || !run->tool->overhead.syscalls || rejects_elsewhere(run))
 		return;
-	plumb_rejected_calls_run(run, &self_test, BUDGET_NS);
+	make_rejected_calls(run, &self_test, BUDGET_NS);
 	during = plumb_self_test_interval(&self_test, unit);
 	o->filtered = added_by(&during);
 	o->filtered_known = true;

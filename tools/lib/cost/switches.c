@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/cost/switches.h>
+#include <plumb/cost/calibrate.h>
 
 #include <fcntl.h>
 #include <pthread.h>

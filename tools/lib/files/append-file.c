@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <plumb/files/append-file.h>
 #include <plumb/files/atomic-file.h>
@@ -11,10 +9,9 @@
 
 static int judge(int fd)
 {
-	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) || fstatfs(fd, &fs))
+	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EMEDIUMTYPE;
@@ -23,7 +20,7 @@ static int judge(int fd)
 	if (plumb_file_is_spared(&st))
 		return -ETXTBSY;
 	/* Files of procfs are regular. */
-	return fs.f_type == PROC_SUPER_MAGIC ? -ENODATA : 0;
+	return plumb_is_in_proc(fd) ? -ENODATA : 0;
 }
 
 int plumb_append_file_open(const char *path)

@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <plumb/core/privileges.h>
 #include <plumb/files/atomic-file.h>
@@ -53,13 +51,6 @@ static bool is_foreign(const struct plumb_atomic_file *r)
 				       dir.st_uid != r->was.st_uid);
 }
 
-static bool is_in_proc(const struct plumb_atomic_file *r)
-{
-	struct statfs fs;
-
-	return !fstatfs(r->dir, &fs) && fs.f_type == PROC_SUPER_MAGIC;
-}
-
 /* Inspects the file R->name: 0, -errno, or 1 for a link, to TARGET of PATH_MAX bytes. */
 static int look(struct plumb_atomic_file *r, char *target)
 {
@@ -84,9 +75,9 @@ static int look(struct plumb_atomic_file *r, char *target)
 		if (errno != ENOENT)
 			return errno == ELOOP ? -EMLINK : -errno;
 		/* What the caller's own link leads to is created. */
-		if (r->was.st_uid != geteuid() || is_in_proc(r))
+		if (r->was.st_uid != geteuid() || plumb_is_in_proc(r->dir))
 			return -ENOLINK;
-	} else if (is_in_proc(r)) {
+	} else if (plumb_is_in_proc(r->dir)) {
 		/* /dev/stdout leads to /proc/self/fd, where a link's text may be no path. */
 		r->was = end;
 		return plumb_file_is_spared(&end) ? -ETXTBSY : 0;
@@ -110,11 +101,6 @@ int plumb_atomic_file_find(struct plumb_atomic_file *r, const char *path)
 	return err ? plumb_atomic_file_end(r, err) : 0;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* O_NONBLOCK, since opening a pipe must not wait for a reader; later writes may block. */
 static int open_as_it_is(struct plumb_atomic_file *r)
 {
@@ -123,7 +109,7 @@ static int open_as_it_is(struct plumb_atomic_file *r)
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &now) || !is_same(&now, &r->was)) {
+	if (fstat(fd, &now) || !plumb_is_same_file(&now, &r->was)) {
 		close(fd);
 		return -ESTALE;
 	}
@@ -246,7 +232,7 @@ static int take_name(const struct plumb_atomic_file *r)
 
 	if (fstatat(r->dir, r->name, &now, AT_SYMLINK_NOFOLLOW) && errno != ENOENT)
 		return -errno;
-	if (!is_same(&now, &r->was))
+	if (!plumb_is_same_file(&now, &r->was))
 		return -ESTALE;
 	return renameat(r->dir, r->beside, r->dir, r->name) ? -errno : 0;
 }

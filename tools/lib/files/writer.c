@@ -16,8 +16,7 @@
 #include <plumb/core/parse.h>
 #include <plumb/core/privileges.h>
 #include <plumb/files/append-file.h>
-
-#include "writer-answer.h"
+#include <plumb/files/folder.h>
 
 #define MAX_FILES 8
 #define MAX_DATA  (1 << 16)
@@ -33,9 +32,15 @@ struct request {
 	int32_t err;     /* END */
 };
 
-struct message {
-	struct request is;
-	char data[MAX_DATA];
+struct answer {
+	uint32_t number;
+	int32_t err; /* 0 or -errno */
+};
+
+/* What holds one descriptor beside a message. */
+union beside {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int))];
 };
 
 static struct {
@@ -101,22 +106,40 @@ static int remove_written(uint32_t i)
 {
 	const struct stat *written = &of.written[i];
 	struct plumb_atomic_file file;
-	int err;
+	int err = 0;
 
 	if (!written->st_ino || plumb_atomic_file_find(&file, writer.paths[i]))
 		return 0;
-	err = file.was.st_dev == written->st_dev && file.was.st_ino == written->st_ino &&
-			      unlinkat(file.dir, file.name, 0)
-		      ? -errno
-		      : 0;
+	if (plumb_is_same_file(&file.was, written) && unlinkat(file.dir, file.name, 0))
+		err = -errno;
 	plumb_atomic_file_end(&file, -ECANCELED);
 	return err;
+}
+
+/* FD, if it is not -1, goes with it. */
+static ssize_t answer_to(int to, const struct answer *a, int fd)
+{
+	union beside beside = {.header = {.cmsg_len = CMSG_LEN(sizeof(fd)),
+					  .cmsg_level = SOL_SOCKET,
+					  .cmsg_type = SCM_RIGHTS}};
+	struct iovec data = {(void *)a, sizeof(*a)};
+	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&beside.header), &fd, sizeof(fd));
+		m.msg_control = &beside;
+		m.msg_controllen = sizeof(beside);
+	}
+	return sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
 /* Until the tool closes its end, or sends what it cannot mean. */
 static void serve(int from)
 {
-	static struct message m;
+	static struct {
+		struct request is;
+		char data[MAX_DATA];
+	} m;
 	struct answer answer;
 	ssize_t n;
 	int fd;
@@ -134,7 +157,10 @@ static void serve(int from)
 			     : m.is.verb == REMOVE ? remove_written(m.is.file)
 			     : m.is.verb == OPEN   ? (fd < 0 ? fd : 0)
 						   : -EINVAL;
-		if (answer_send(from, &answer, fd) < 0)
+		n = answer_to(from, &answer, fd);
+		if (fd >= 0)
+			close(fd);
+		if (n < 0)
 			break;
 	}
 	if (of.is_open)
@@ -176,7 +202,7 @@ static void be_writer(int from, pid_t tool, int (*confine)(void))
 	plumb_retain(writer.capabilities,
 		     PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE, "files");
 	if (close_what_is_not_inherited(from) && !confine() &&
-	    send(from, &ready, sizeof(ready), MSG_NOSIGNAL) == sizeof(ready))
+	    answer_to(from, &ready, -1) == sizeof(ready))
 		serve(from);
 	_exit(0);
 }
@@ -204,16 +230,30 @@ static int cannot_start(int err)
 
 /*
  * The answer to the last request: 0 or -errno; -EOWNERDEAD: it was killed, -ETIMEDOUT: there is
- * none.
+ * none.  A descriptor that comes with it takes the place of the one before.
  */
 static int hear(int flags)
 {
 	struct answer answer = {0};
+	struct iovec data = {&answer, sizeof(answer)};
+	const struct cmsghdr *with;
+	union beside beside;
 	ssize_t n;
 
-	do
-		n = answer_receive(writer.to, &answer, &writer.opened, flags);
-	while ((n < 0 && errno == EINTR) || (n == sizeof(answer) && answer.number != writer.asked));
+	do {
+		struct msghdr m = {.msg_iov = &data,
+				   .msg_iovlen = 1,
+				   .msg_control = &beside,
+				   .msg_controllen = sizeof(beside)};
+
+		n = recvmsg(writer.to, &m, flags | MSG_CMSG_CLOEXEC);
+		with = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
+		if (with && writer.opened >= 0)
+			close(writer.opened);
+		if (with)
+			memcpy(&writer.opened, CMSG_DATA(with), sizeof(writer.opened));
+	} while ((n < 0 && errno == EINTR) ||
+		 (n == sizeof(answer) && answer.number != writer.asked));
 	if (n < 0 && errno == EAGAIN)
 		return -ETIMEDOUT;
 	if (n != sizeof(answer))
@@ -232,10 +272,8 @@ int plumb_writer_start(int (*confine)(void))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
 	    setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
-	    setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)))
-		return cannot_start(errno);
-	writer.pid = fork();
-	if (writer.pid < 0) {
+	    setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
+	    (writer.pid = fork()) < 0) {
 		writer.pid = 0;
 		return cannot_start(errno);
 	}
@@ -264,9 +302,7 @@ void plumb_writer_stop(void)
 /* Its number; -1: none. */
 static int number(const char *path)
 {
-	if (!writer.pid)
-		return -1;
-	for (size_t i = 0; i < writer.n; i++)
+	for (size_t i = 0; writer.pid && i < writer.n; i++)
 		if (!strcmp(writer.paths[i], path))
 			return i;
 	return -1;
@@ -280,14 +316,12 @@ bool plumb_writer_has(const char *path)
 /* As hear(). */
 static int tell(const struct request *r, const char *data, size_t size)
 {
-	static struct message m;
+	struct iovec parts[] = {{(void *)r, sizeof(*r)}, {(void *)data, size}};
+	const struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t n;
 
-	m.is = *r;
-	if (size)
-		memcpy(m.data, data, size);
 	do
-		n = send(writer.to, &m, sizeof(m.is) + size, MSG_NOSIGNAL);
+		n = sendmsg(writer.to, &m, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	return n >= 0 ? 0 : errno == EAGAIN ? -ETIMEDOUT : -EOWNERDEAD;
 }
@@ -335,11 +369,9 @@ int plumb_writer_begin(struct plumb_atomic_file *r, const char *path)
 int plumb_writer_end(struct plumb_atomic_file *r, int err)
 {
 	struct request request = {.verb = END, .file = r->writer - 1, .most = r->most};
-	bool failed;
 
 	errno = 0;
-	failed = fflush(r->out) || ferror(r->out);
-	if (!err && failed)
+	if ((fflush(r->out) || ferror(r->out)) && !err)
 		err = -(errno ?: EOWNERDEAD);
 	fclose(r->out);
 	request.err = err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "audit-watcher.h"
+#include "audit-parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <plumb/core/cli.h>
+#include <plumb/guard/audit.h>
 #include <plumb/guard/confine.h>
 
 #define SEC_NS      1000000000ULL
@@ -227,7 +228,7 @@ int plumb_watcher_start(const struct plumb_watch *watch)
 	return 0;
 }
 
-void plumb_watcher_begin_limit(void)
+void plumb_audit_begin_limit(void)
 {
 	/* The signal may have been taken for one that ends only the attaching of probes. */
 	if (plumb_watcher_has_died())
@@ -283,7 +284,7 @@ bool plumb_watcher_has_died(void)
 	return watcher.pid && poll(&fd, 1, 0) > 0;
 }
 
-pid_t plumb_watcher_pid(void)
+pid_t plumb_audit_watcher(void)
 {
 	return watcher.pid;
 }

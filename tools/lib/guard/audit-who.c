@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "audit-who.h"
+#include "audit-parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,10 +13,7 @@
 #include <plumb/guard/audit.h>
 #include <plumb/guard/policy.h>
 
-#include "audit-fit.h"
-#include "audit-sink.h"
-#include "audit-watcher.h"
-#include "audit-who.h"
+#include "audit-parts.h"
 
 #define SEC_NS   1000000000ULL
 #define SLACK    (2 * SEC_NS)  /* beyond max-duration, until the tool notices */
@@ -185,13 +182,18 @@ static int open_sinks(const char *sink)
 	return add_sink(plumb_policy_sink(), true) ?: add_sink(sink, false);
 }
 
+static bool has_sink(enum plumb_sink_kind kind)
+{
+	for (size_t i = 0; i < audit.n_sinks; i++)
+		if (audit.sinks[i].kind == kind)
+			return true;
+	return false;
+}
+
 /* A daemon of syslog that is started again is connected to again. */
 static unsigned int calls_of_sinks(void)
 {
-	for (size_t i = 0; i < audit.n_sinks; i++)
-		if (audit.sinks[i].kind == PLUMB_SINK_SYSLOG)
-			return PLUMB_CALLS_CONNECT;
-	return 0;
+	return has_sink(PLUMB_SINK_SYSLOG) ? PLUMB_CALLS_CONNECT : 0;
 }
 
 static int start_watcher(void)
@@ -277,11 +279,6 @@ int plumb_audit_attached(json_t *what)
 	return err;
 }
 
-void plumb_audit_begin_limit(void)
-{
-	plumb_watcher_begin_limit();
-}
-
 /* What is void stays so. */
 static int check(uint64_t slack)
 {
@@ -356,13 +353,5 @@ void plumb_audit_counted(uint64_t events, uint64_t lost, bool lost_is_known)
 
 bool plumb_audit_needs_capability(void)
 {
-	for (size_t i = 0; i < audit.n_sinks; i++)
-		if (audit.sinks[i].kind == PLUMB_SINK_AUDIT)
-			return true;
-	return false;
-}
-
-pid_t plumb_audit_watcher(void)
-{
-	return plumb_watcher_pid();
+	return has_sink(PLUMB_SINK_AUDIT);
 }

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hints: what may be behind a run that recorded nothing. */
 
-#include <ctype.h>
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <plumb/core/clock.h>
 #include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <plumb/core/part.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/core/verdict.h>
-#include <plumb/syscalls/selection.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/terminal/suggest.h>
 
@@ -26,46 +23,15 @@ struct names {
 	size_t n;
 };
 
-/* Calls EACH with the path of each entry of PATH whose name begins with a digit. */
-static void for_numbers(struct names *names, const char *path,
-			void (*each)(struct names *, const char *))
+static void add_thread(void *context, uint32_t pid, uint32_t tid)
 {
-	DIR *d = opendir(path);
-	struct dirent *entry;
-	char below[64];
+	struct names *names = context;
+	char name[PLUMB_COMM_LEN];
 
-	while (d && (entry = readdir(d)))
-		if (isdigit((unsigned char)*entry->d_name) &&
-		    snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
-			    (int)sizeof(below))
-			each(names, below);
-	if (d)
-		closedir(d);
-}
-
-static void add_thread(struct names *names, const char *directory)
-{
-	char path[80], name[2 * PLUMB_COMM_LEN];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/comm", directory);
-	f = fopen(path, "re");
-	if (f && fgets(name, sizeof(name), f) && names->n < MAX_NAMES) {
-		name[strcspn(name, "\n")] = 0;
-		/* For some kernel threads /proc shows more than the task's comm. */
-		name[PLUMB_COMM_LEN - 1] = 0;
-		names->all[names->n++] = strdup(name);
-	}
-	if (f)
-		fclose(f);
-}
-
-static void add_process(struct names *names, const char *directory)
-{
-	char path[80];
-
-	snprintf(path, sizeof(path), "%s/task", directory);
-	for_numbers(names, path, add_thread);
+	if (names->n == MAX_NAMES)
+		return;
+	plumb_thread_comm(pid, tid, name);
+	names->all[names->n++] = strdup(name);
 }
 
 static bool runs(const struct names *names, const char *name)
@@ -99,11 +65,12 @@ static void hint_at_name(const struct names *names, const char *wanted)
 
 static void hint_at_names(const struct plumb_options *o)
 {
+	static struct plumb_run unfiltered;
 	struct names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return;
-	for_numbers(names, "/proc", add_process);
+	plumb_threads_each(&unfiltered, plumb_now() + PLUMB_SECOND, add_thread, names);
 	for (uint32_t i = 0; i < o->n_comms; i++)
 		if (!runs(names, o->comms[i]))
 			hint_at_name(names, o->comms[i]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of calls in flight: a table below the others, and a list in JSON. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <plumb/core/inflight.h>
 #include <plumb/core/json.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/report.h>
-#include <plumb/inflight/frames.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/terminal/text-table.h>
 
@@ -26,6 +26,23 @@ uint64_t plumb_flight_traced(const struct plumb_flights *f, const struct plumb_f
 	const uint64_t age = plumb_flight_age(f, one), all = f->taken - f->began;
 
 	return age < all ? age : all;
+}
+
+void plumb_frames_free(struct plumb_frames *f)
+{
+	while (f->n)
+		free(f->text[--f->n]);
+}
+
+json_t *plumb_frames_json(const struct plumb_frames *f)
+{
+	json_t *stack = json_array();
+
+	for (size_t i = 0; i < f->n; i++)
+		json_array_append_new(stack,
+				      json_pack("{s:o, s:b}", "frame", plumb_json_text(f->text[i]),
+						"kernel", i < f->n_kernel));
+	return stack;
 }
 
 static void print_age(const struct plumb_report *r, const struct plumb_flight *one,

@@ -55,7 +55,8 @@ static bool is_ageless(const struct plumb_run *run)
 	return run->tool->inflight->is_ageless && run->tool->inflight->is_ageless(run);
 }
 
-bool plumb_flights_are_sought(const struct plumb_run *run)
+/* Whether threads are sought in /proc: those of a command begin in the trace. */
+static bool are_sought(const struct plumb_run *run)
 {
 	return run->tool->inflight && run->tool->inflight->find &&
 	       !(run->child && !is_ageless(run)) && !plumb_pids_are_foreign();
@@ -103,7 +104,7 @@ static void find(const struct plumb_run *run, struct plumb_flights *f, bool fina
 	hides = (plumb_pids_are_foreign() || plumb_pid_namespace()) && !run->options.n_pids &&
 		!run->options.n_tids;
 	f->cut = run->tool->inflight && run->tool->inflight->find && hides && !run->child;
-	if (!plumb_flights_are_sought(run))
+	if (!are_sought(run))
 		return;
 	if (!f->searched) {
 		f->hidden = 0;
@@ -283,7 +284,7 @@ static void keep(const struct plumb_run *run)
 	const struct plumb_inflight *inflight = run->tool->inflight;
 	uint64_t capabilities = PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH);
 
-	if (!plumb_flights_are_sought(run))
+	if (!are_sought(run))
 		return;
 	if (inflight->frames || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* states-types: where the members of programs' structs and their global variables are. */
+/* states-types: what tools that read states of their own need: where they are, and their calls. */
+#include <stdlib.h>
 #include <string.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
 
 #include <bpf/btf.h>
@@ -51,4 +53,15 @@ const void *plumb_states_variable(const struct bpf_object *object, const char *n
 		return bss + v->offset;
 	}
 	return NULL;
+}
+
+void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one)
+{
+	if (f->n == f->room) {
+		f->room = f->room * 2 ?: 64;
+		f->all = reallocarray(f->all, f->room, sizeof(*f->all));
+		if (!f->all)
+			abort();
+	}
+	f->all[f->n++] = *one;
 }

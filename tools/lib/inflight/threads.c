@@ -8,7 +8,7 @@
 #include <plumb/core/filter.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/privileges.h>
-#include <plumb/inflight/threads.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>

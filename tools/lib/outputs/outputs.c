@@ -25,8 +25,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include <plumb/files/sole.h>
-
 /* A file, and whether the latest write has failed. */
 struct output {
 	const char *option, *path;

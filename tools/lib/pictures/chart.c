@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/pictures/chart.h>
-#include "parts-chart.h"
+#include "pictures.h"
 #include <plumb/pictures/picture.h>
-#include <plumb/pictures/svg.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/pictures/heatmap.h>
+#include "pictures.h"
 #include <plumb/pictures/picture.h>
-#include <plumb/pictures/svg.h>
 
 #include <math.h>
 #include <plumb/bpf/hist/hist.h>
@@ -42,22 +41,17 @@ struct heatmap {
 	struct picture_frame frame;
 };
 
-/* Calls a function for each cell that has calls: those of a line in a column. */
-static void each_cell(const struct heatmap *m, size_t column,
-		      void (*call)(void *context, uint32_t line, uint64_t count), void *context)
+/* The calls of a column's next line that has any, from bucket *I on; 0: there is none. */
+static uint64_t next_cell(const struct heatmap *m, size_t column, size_t *i, uint32_t *line)
 {
 	const struct plumb_dist *d = &m->h->columns[column].dist;
 	uint64_t count = 0;
-	uint32_t line;
 
-	for (size_t i = 0; i < d->n; i++) {
-		line = plumb_line_of(d->buckets[i].index, m->precision);
-		count += d->buckets[i].count;
-		if (i + 1 < d->n && plumb_line_of(d->buckets[i + 1].index, m->precision) == line)
-			continue;
-		call(context, line, count);
-		count = 0;
-	}
+	if (*i < d->n)
+		*line = plumb_line_of(d->buckets[*i].index, m->precision);
+	for (; *i < d->n && plumb_line_of(d->buckets[*i].index, m->precision) == *line; ++*i)
+		count += d->buckets[*i].count;
+	return count;
 }
 
 static void measure_line(struct heatmap *m, uint32_t line)
@@ -74,15 +68,6 @@ static void measure_flight(void *context, uint32_t line, uint64_t ns)
 {
 	(void)ns;
 	measure_line(context, line);
-}
-
-static void measure_cell(void *context, uint32_t line, uint64_t count)
-{
-	struct heatmap *m = context;
-
-	measure_line(m, line);
-	if (count > m->most)
-		m->most = count;
 }
 
 /* Divides 1 to MOST evenly by their logarithms; each level begins at another number. */
@@ -117,10 +102,16 @@ static void measure(struct heatmap *m, const struct plumb_report *r)
 {
 	const uint32_t end = plumb_line_of(plumb_hist_buckets(m->precision) - 1, m->precision);
 
+	uint64_t count;
+	uint32_t line;
+
 	m->ns = m->h->n ? m->h->columns[m->h->n - 1].to : 0;
 	m->first = 1; /* after the last: none yet */
 	for (size_t i = 0; i < m->h->n; i++)
-		each_cell(m, i, measure_cell, m);
+		for (size_t j = 0; (count = next_cell(m, i, &j, &line));) {
+			measure_line(m, line);
+			m->most = count > m->most ? count : m->most;
+		}
 	m->flights = plumb_picture_flights(r, measure_flight, m);
 	if (m->first > m->last) {
 		m->first = 0;
@@ -133,18 +124,13 @@ static void measure(struct heatmap *m, const struct plumb_report *r)
 
 struct path {
 	const struct heatmap *m;
-	size_t level;
 	double x, width;
 	FILE *out;
 };
 
-static void draw_cell(void *context, uint32_t line, uint64_t count)
+static void draw_cell(const struct path *p, uint32_t line)
 {
-	const struct path *p = context;
-
-	if (level_of(p->m, count) == p->level)
-		fprintf(p->out, "M%.0f %uh%.0fv1h-%.0fz", p->x, p->m->last - line, p->width,
-			p->width);
+	fprintf(p->out, "M%.0f %uh%.0fv1h-%.0fz", p->x, p->m->last - line, p->width, p->width);
 }
 
 /* Where the cells of a column are. */
@@ -164,22 +150,24 @@ static void place_column(struct path *p, size_t column, double narrow)
 /* All cells of a level are one path, which browsers draw fast. */
 static void draw_level(const struct heatmap *m, size_t level, FILE *out)
 {
-	struct path p = {.m = m, .level = level, .out = out};
+	struct path p = {.m = m, .out = out};
+	uint64_t count;
+	uint32_t line;
 
 	fprintf(out, "<path class=\"l%zu\" d=\"", colour_of(m, level));
 	for (size_t i = 0; i < m->h->n; i++) {
 		place_column(&p, i, NARROW);
-		each_cell(m, i, draw_cell, &p);
+		for (size_t j = 0; (count = next_cell(m, i, &j, &line));)
+			if (level_of(m, count) == level)
+				draw_cell(&p, line);
 	}
 	fputs("\"/>\n", out);
 }
 
 static void draw_flight(void *context, uint32_t line, uint64_t ns)
 {
-	const struct path *p = context;
-
 	(void)ns;
-	fprintf(p->out, "M%.0f %uh%.0fv1h-%.0fz", p->x, p->m->last - line, p->width, p->width);
+	draw_cell(context, line);
 }
 
 /* What has not ended is in the last column, with its time so far. */
@@ -249,20 +237,14 @@ static void draw_legend(const struct heatmap *m, const char *counted, FILE *out)
 	fputs("</g>\n", out);
 }
 
-static void print_cell(void *context, uint32_t line, uint64_t count)
-{
-	const struct path *p = context;
-
-	fprintf(p->out, ",%u,%llu", p->m->last - line, (unsigned long long)count);
-}
-
 /*
  * For the script: the edges of the lines from above; of each column its times in ns, and its lines,
  * from above, with their counts.
  */
 static void print_data(const struct heatmap *m, FILE *out)
 {
-	struct path p = {.m = m, .out = out};
+	uint64_t count;
+	uint32_t line;
 
 	fprintf(out, "<metadata id=\"data\">{\"sizes\":%s,\"edges\":[",
 		m->is_size ? "true" : "false");
@@ -280,13 +262,14 @@ static void print_data(const struct heatmap *m, FILE *out)
 		fprintf(out, "%s\n[%llu,%llu", i ? "," : "",
 			(unsigned long long)m->h->columns[i].from,
 			(unsigned long long)m->h->columns[i].to);
-		each_cell(m, i, print_cell, &p);
+		for (size_t j = 0; (count = next_cell(m, i, &j, &line));)
+			fprintf(out, ",%u,%llu", m->last - line, (unsigned long long)count);
 		fputc(']', out);
 	}
 	fputs("]}</metadata>\n", out);
 }
 
-void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
+int plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
 	const char *counted = r->run->tool->measure.counted ?: "calls";
 	struct heatmap m = {.h = h, .precision = r->run->options.precision};
@@ -307,4 +290,5 @@ void plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report
 		PICTURE_TOP + height + BOTTOM - 10);
 	print_data(&m, out);
 	plumb_svg_end(out, script);
+	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "parts-chart.h"
-#include <plumb/pictures/chart.h>
-#include <plumb/pictures/svg.h>
+#include "pictures.h"
+#include <plumb/pictures/picture.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/pictures/picture-file.h>
+#include <plumb/pictures/picture.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <plumb/core/log.h>
 #include <plumb/core/privileges.h>
+#include <plumb/files/folder.h>
 #include <plumb/files/writer.h>
 
 static struct plumb_picture_file *files;
@@ -51,8 +52,7 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 		return NULL;
 	for (const struct plumb_picture_file *f = files; f; f = f->next)
 		if (f != file && f->place.name && !strcmp(f->place.name, file->place.name) &&
-		    !fstat(f->place.dir, &other) && dir.st_dev == other.st_dev &&
-		    dir.st_ino == other.st_ino)
+		    !fstat(f->place.dir, &other) && plumb_is_same_file(&dir, &other))
 			return f;
 	return NULL;
 }

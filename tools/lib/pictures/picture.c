@@ -2,7 +2,6 @@
 #include <plumb/core/inflight.h>
 #include <plumb/pictures/history.h>
 #include <plumb/pictures/picture.h>
-#include <plumb/pictures/svg.h>
 
 #include <string.h>
 #include <sys/utsname.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* pictures: --heatmap and --chart, drawn of what the intervals of a run recorded. */
-#include <plumb/pictures/chart.h>
-#include <plumb/pictures/heatmap.h>
-#include <plumb/pictures/picture-file.h>
+#include "pictures.h"
+#include <plumb/pictures/picture.h>
 
 #include <errno.h>
 #include <string.h>
@@ -45,8 +44,7 @@ static int check_files(struct plumb_run *run)
 
 static int draw_heatmap(void *context, FILE *out)
 {
-	plumb_heatmap_draw(&history, context, out);
-	return 0;
+	return plumb_heatmap_draw(&history, context, out);
 }
 
 static int draw_chart(void *context, FILE *out)
@@ -57,12 +55,12 @@ static int draw_chart(void *context, FILE *out)
 /* Remembers an interval; draws the pictures if it is the last one. */
 static int take(const struct plumb_report *interval)
 {
+	const struct plumb_options *o = &interval->run->options;
 	int err;
 
 	if (!is_wanted)
 		return 0;
-	err = plumb_history_add(&history, interval->snap, interval->run->options.precision,
-				interval->elapsed);
+	err = plumb_history_add(&history, interval->snap, o->precision, interval->elapsed);
 	if (err)
 		return plumb_error(err, "pictures: %s", strerror(-err));
 	if (!interval->final)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <plumb/pictures/svg.h>
+#include <plumb/pictures/picture.h>
 
 #include <stdint.h>
 #include <string.h>

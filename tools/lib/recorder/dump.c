@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "dump.h"
+#include "recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <plumb/files/atomic-file.h>
 #include <plumb/files/writer.h>
 
-#include <plumb/files/sole.h>
+#include <plumb/files/folder.h>
 
 static int cannot_write(const char *path, int err)
 {

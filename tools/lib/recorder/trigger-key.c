@@ -7,30 +7,9 @@
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
 #include <plumb/recorder/trigger.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 
 /* --- values, as rows print them --- */
-
-static int take_number(const char *value, uint64_t least, char *text, size_t size)
-{
-	uint64_t number;
-
-	if (plumb_parse_u64(value, least, INT32_MAX, &number))
-		return -EINVAL;
-	snprintf(text, size, "%llu", (unsigned long long)number);
-	return 0;
-}
-
-static int take_id(const char *value, char *text, size_t size)
-{
-	return take_number(value, 1, text, size);
-}
-
-static int take_cpu(const char *value, char *text, size_t size)
-{
-	return take_number(value, 0, text, size);
-}
 
 /* A name of a thread as -c takes it, but * ? and [ are these characters, as in printed names. */
 static int take_name(const char *value, char *text, size_t size)
@@ -74,27 +53,35 @@ static int take_syscall(const char *value, char *text, size_t size)
 /* Values of other keys are compared with what rows print. */
 static const struct {
 	const char *name, *expected;
-	int (*take)(const char *value, char *text, size_t size);
+	int (*take)(const char *value, char *text, size_t size); /* NULL: a number */
+	uint64_t least;
 } kinds[] = {
-	{"pid", "a number above 0", take_id},
-	{"tid", "a number above 0", take_id},
-	{"cpu", "a number", take_cpu},
-	{"comm", "a name of at most 15 bytes, as printed", take_name},
-	{"process", "a name of at most 15 bytes, as printed", take_name},
-	{"syscall", "the name of a system call, as printed", take_syscall},
+	{"pid", "a number above 0", NULL, 1},
+	{"tid", "a number above 0", NULL, 1},
+	{"cpu", "a number", NULL, 0},
+	{"comm", "a name of at most 15 bytes, as printed", take_name, 0},
+	{"process", "a name of at most 15 bytes, as printed", take_name, 0},
+	{"syscall", "the name of a system call, as printed", take_syscall, 0},
 };
 
 /* --- keys --- */
 
 static int take_value(struct plumb_trigger_part *part, const char *value, char *why, size_t size)
 {
+	const size_t room = sizeof(part->printed);
+	uint64_t number;
+
 	part->text = value;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(kinds[i].name, part->field->name) != 0)
 			continue;
 		part->text = part->printed;
-		if (!kinds[i].take(value, part->printed, sizeof(part->printed)))
+		if (kinds[i].take && !kinds[i].take(value, part->printed, room))
 			return 0;
+		if (!kinds[i].take && !plumb_parse_u64(value, kinds[i].least, INT32_MAX, &number)) {
+			snprintf(part->printed, room, "%llu", (unsigned long long)number);
+			return 0;
+		}
 		snprintf(why, size, "%s: expected %s: %s", kinds[i].name, kinds[i].expected, value);
 		return -EINVAL;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <ctype.h>
 #include <errno.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,93 +12,54 @@
 
 #define YEAR (366 * 24 * 3600 * PLUMB_SECOND)
 
-/* Reads N digits of a number up to MAX; NULL: *TEXT is not that. */
-static const char *digits(const char *text, int n, int max, int *value)
+/*
+ * Reads a date, or a time of the day, that begins TEXT, as s in UTC; -1: it is none.  What
+ * strptime() takes besides (spaces, single digits, the 31st of June, a 60th second) would be
+ * written otherwise.
+ */
+static time_t read_utc(const char *text, const char *format, const char **rest)
 {
-	*value = 0;
-	for (int i = 0; text && i < n; i++) {
-		if (!isdigit((unsigned char)text[i]))
-			return NULL;
-		*value = *value * 10 + text[i] - '0';
-	}
-	return text && *value <= max ? text + n : NULL;
-}
-
-static const char *sign(const char *text, char wanted)
-{
-	return text && *text == wanted ? text + 1 : NULL;
-}
-
-/* HH:MM, and :SS if WHOLE or if it is there. */
-static const char *clock_time(const char *text, bool whole, struct tm *tm)
-{
-	text = digits(text, 2, 23, &tm->tm_hour);
-	text = digits(sign(text, ':'), 2, 59, &tm->tm_min);
-	tm->tm_sec = 0;
-	if (text && (whole || *text == ':'))
-		text = digits(sign(text, ':'), 2, 59, &tm->tm_sec);
-	return text;
-}
-
-/* Z or +HH:MM, in seconds. */
-static const char *offset(const char *text, int *seconds)
-{
-	const int direction = text && *text == '-' ? -1 : 1;
-	int hours, minutes;
-
-	*seconds = 0;
-	if (text && *text == 'Z')
-		return text + 1;
-	if (!text || (*text != '+' && *text != '-'))
-		return NULL;
-	text = digits(text + 1, 2, 23, &hours);
-	text = digits(sign(text, ':'), 2, 59, &minutes);
-	*seconds = direction * (hours * 3600 + minutes * 60);
-	return text;
-}
-
-static int parse_rfc3339(const char *text, struct plumb_when *when)
-{
-	struct tm tm = {}, given;
-	int seconds;
+	struct tm tm = {.tm_year = 70, .tm_mday = 1};
+	char again[32];
 	time_t at;
 
-	text = digits(text, 4, 9999, &tm.tm_year);
-	text = digits(sign(text, '-'), 2, 12, &tm.tm_mon);
-	text = digits(sign(text, '-'), 2, 31, &tm.tm_mday);
-	text = offset(clock_time(sign(text, 'T'), true, &tm), &seconds);
-	if (!text || *text)
-		return -EINVAL;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
-	given = tm;
+	*rest = strptime(text, format, &tm);
 	at = timegm(&tm);
-	/* timegm() would take the 31st of June as the 1st of July. */
-	if (tm.tm_mon != given.tm_mon || tm.tm_mday != given.tm_mday || at < seconds)
-		return -EINVAL;
-	*when = (struct plumb_when){PLUMB_WHEN_AT, (at - seconds) * PLUMB_SECOND};
-	return 0;
+	return *rest && strftime(again, sizeof(again), format, &tm) == (size_t)(*rest - text) &&
+			       !memcmp(again, text, *rest - text)
+		       ? at
+		       : -1;
+}
+
+/* Z or +HH:MM, in s. */
+static bool is_offset(const char *text, time_t *seconds)
+{
+	const bool is_whole = !strcmp(text, "Z") || (strlen(text) == 6 && text[3] == ':');
+	struct tm tm = {};
+	const char *end = strptime(text, "%z", &tm);
+
+	*seconds = tm.tm_gmtoff;
+	return is_whole && end && !*end && labs(*seconds) < 24 * 3600;
 }
 
 int plumb_when_parse(const char *text, struct plumb_when *when)
 {
-	const char *end;
-	struct tm tm;
-	uint64_t ns;
+	static const char *const forms[] = {"%H:%M", "%H:%M:%S", "%Y-%m-%dT%H:%M:%S"};
+	time_t at, offset;
+	const char *rest;
 
-	if (*text == '+' || *text == '/') {
-		if (plumb_parse_span(text + 1, 1, YEAR, &ns))
-			return -EINVAL;
-		*when = (struct plumb_when){*text == '+' ? PLUMB_WHEN_AFTER : PLUMB_WHEN_MULTIPLE,
-					    ns};
+	*when = (struct plumb_when){.kind = *text == '+' ? PLUMB_WHEN_AFTER : PLUMB_WHEN_MULTIPLE};
+	if (*text == '+' || *text == '/')
+		return plumb_parse_span(text + 1, 1, YEAR, &when->ns) ? -EINVAL : 0;
+	for (size_t i = 0; i < 3; i++) {
+		at = read_utc(text, forms[i], &rest);
+		if (at < 0 || (i < 2 ? *rest : !is_offset(rest, &offset) || at < offset))
+			continue;
+		*when = i < 2 ? (struct plumb_when){PLUMB_WHEN_CLOCK, at * PLUMB_SECOND}
+			      : (struct plumb_when){PLUMB_WHEN_AT, (at - offset) * PLUMB_SECOND};
 		return 0;
 	}
-	end = clock_time(text, false, &tm);
-	if (!end || *end)
-		return parse_rfc3339(text, when);
-	ns = (tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * PLUMB_SECOND;
-	*when = (struct plumb_when){PLUMB_WHEN_CLOCK, ns};
-	return 0;
+	return -EINVAL;
 }
 
 /* The earlier of A and B that is later than FROM; 0: neither. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
 #include <plumb/pictures/picture.h>
-#include <plumb/pictures/svg.h>
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef FLAME_SVG_H
 #define FLAME_SVG_H
 
-#include "flame.h"
-#include <plumb/pictures/svg.h>
+#include "stacks.h"
+#include <plumb/pictures/picture.h>
 
 #include <stdbool.h>
 #include <stddef.h>

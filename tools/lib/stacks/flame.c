@@ -1,10 +1,100 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "flame-svg.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <plumb/pictures/picture-file.h>
+#include <plumb/core/file.h>
+#include <plumb/core/log.h>
+#include <plumb/core/parse.h>
+#include <plumb/pictures/picture.h>
+
+/* --- the stacks of an earlier run --- */
+
+#define MOST (16 << 20) /* bytes of the file, which is not trusted */
+
+/* Lines of the file, each with a NUL after the stack. */
+static struct {
+	char **stacks;
+	uint64_t *weights;
+	size_t n;
+} base;
+
+static void add_line(char *stack, uint64_t weight)
+{
+	/* The capacity is a power of two, and is doubled when it is full. */
+	if (!(base.n & (base.n - 1))) {
+		size_t room = base.n ? 2 * base.n : 1;
+
+		base.stacks = reallocarray(base.stacks, room, sizeof(*base.stacks));
+		base.weights = reallocarray(base.weights, room, sizeof(*base.weights));
+		if (!base.stacks || !base.weights)
+			abort();
+	}
+	base.stacks[base.n] = stack;
+	base.weights[base.n++] = weight;
+}
+
+/* Returns what is wrong with LINE; NULL: nothing. */
+static const char *read_line(char *line, uint64_t *sum)
+{
+	char *space = strrchr(line, ' ');
+	uint64_t weight;
+
+	if (!space || space == line)
+		return "not frames, a space and a weight";
+	if (plumb_parse_u64(space + 1, 0, INT64_MAX, &weight))
+		return "the weight is not a number";
+	if (weight > INT64_MAX - *sum)
+		return "the sum of weights is too large";
+	*sum += weight;
+	*space = 0;
+	add_line(line, weight);
+	return NULL;
+}
+
+int plumb_flame_base_read(const char *path)
+{
+	size_t size, number = 0;
+	char *text = plumb_file_read("--diff", path, MOST, &size), *end;
+	const char *wrong = NULL;
+	uint64_t sum = 0;
+
+	if (!text)
+		return -EINVAL;
+	for (char *line = text; line < text + size && !wrong; line = end + 1) {
+		number++;
+		end = memchr(line, '\n', text + size - line) ?: text + size;
+		*end = 0;
+		if (strlen(line) < (size_t)(end - line))
+			wrong = "it has a NUL";
+		else if (*line)
+			wrong = read_line(line, &sum);
+	}
+	if (wrong)
+		return plumb_error(EINVAL, "--diff: %s, line %zu: %s", path, number, wrong);
+	if (!sum)
+		return plumb_error(EINVAL, "--diff: %s: no stacks, as --folded prints them", path);
+	return 0;
+}
+
+struct plumb_folded *plumb_flame_base_add(struct plumb_tree *t, size_t *n)
+{
+	struct plumb_folded *all = calloc(base.n ?: 1, sizeof(*all));
+
+	if (!all)
+		abort();
+	for (size_t i = 0; i < base.n; i++)
+		all[i] = (struct plumb_folded){
+			.leaf = plumb_tree_parse(t, base.stacks[i]),
+			.weight = base.weights[i],
+		};
+	*n = base.n;
+	return all;
+}
+
+/* --- frames --- */
 
 static struct flame_frame *frame_new(const char *name, bool is_kernel, uint32_t node)
 {
@@ -66,71 +156,42 @@ static void add_up(uint64_t *sums, const struct plumb_tree *t, const struct plum
 		sums[t->nodes[i].caller] += sums[i];
 }
 
-/* The nodes that have a frame, by number. */
-struct framed {
-	struct flame_frame **all;
-	size_t n, room;
-};
-
-static void framed_add(struct framed *framed, struct flame_frame *f)
-{
-	if (framed->n == framed->room) {
-		framed->room = 2 * framed->room ?: 1024;
-		framed->all = reallocarray(framed->all, framed->room, sizeof(*framed->all));
-		if (!framed->all)
-			abort();
-	}
-	framed->all[framed->n++] = f;
-}
-
-static int by_node(const void *node, const void *frame)
-{
-	const struct flame_frame *f = *(struct flame_frame *const *)frame;
-
-	return (*(const uint32_t *)node > f->node) - (*(const uint32_t *)node < f->node);
-}
-
 /* Makes frames, but only of nodes whose callers are drawn, which are few even of many stacks. */
 static struct flame_frame *grow(struct flame_graph *g, const struct plumb_tree *t,
 				const struct plumb_folded *stacks, size_t n)
 {
 	const struct plumb_flame *flame = g->flame;
+	const uint32_t n_nodes = t->n_nodes ?: 1;
+	uint64_t *sums = calloc(n_nodes, sizeof(*sums));
+	struct flame_frame **of = calloc(n_nodes, sizeof(*of)), *root; /* by node; NULL: none */
 
-	uint64_t *sums = calloc(t->n_nodes ?: 1, sizeof(*sums));
-	struct flame_frame *root = frame_new("all", false, 0), *f, **caller;
-	struct framed framed = {};
-
-	if (!sums)
+	if (!sums || !of)
 		abort();
 	add_up(sums, t, stacks, n, false);
+	root = of[0] = frame_new("all", false, 0);
 	root->weight = sums[0];
-	framed_add(&framed, root);
-	for (uint32_t i = 1; i < t->n_nodes; i++) {
+	for (uint32_t i = 1; i < n_nodes; i++) {
+		struct flame_frame *caller = of[t->nodes[i].caller];
+
 		/* The tree may have nodes of stacks other than these. */
-		if (!sums[i] || !flame_is_seen(root, sums[t->nodes[i].caller]))
+		if (!sums[i] || !caller || !flame_is_seen(root, caller->weight))
 			continue;
-		caller = bsearch(&t->nodes[i].caller, framed.all, framed.n, sizeof(*framed.all),
-				 by_node);
-		if (!caller)
-			continue;
-		f = frame_new(plumb_tree_name(t, i)->text, plumb_tree_name(t, i)->is_kernel, i);
-		f->weight = sums[i];
-		frame_add(*caller, f);
-		framed_add(&framed, f);
+		of[i] = frame_new(plumb_tree_name(t, i)->text, plumb_tree_name(t, i)->is_kernel, i);
+		of[i]->weight = sums[i];
+		frame_add(caller, of[i]);
 	}
+	for (size_t i = 0; i < flame->n_before; i++)
+		if (!sums[flame->before[i].leaf])
+			g->gone += flame->before[i].weight;
 	add_up(sums, t, stacks, n, true);
-	for (size_t i = 0; i < framed.n; i++)
-		framed.all[i]->count = sums[framed.all[i]->node];
-	for (size_t i = 0; i < flame->n_before; i++)
-		g->gone += flame->before[i].weight;
-	add_up(sums, t, stacks, n, false);
-	for (size_t i = 0; i < flame->n_before; i++)
-		if (sums[flame->before[i].leaf])
-			g->gone -= flame->before[i].weight;
+	for (uint32_t i = 0; i < n_nodes; i++)
+		if (of[i])
+			of[i]->count = sums[i];
 	add_up(sums, t, flame->before, flame->n_before, false);
-	for (size_t i = 0; i < framed.n; i++)
-		framed.all[i]->before = sums[framed.all[i]->node];
-	free(framed.all);
+	for (uint32_t i = 0; i < n_nodes; i++)
+		if (of[i])
+			of[i]->before = sums[i];
+	free(of);
 	free(sums);
 	sort(root, t);
 	return root;

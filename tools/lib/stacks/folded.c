@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "folded.h"
+#include "stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +30,23 @@ static uint32_t hash_node(const struct plumb_node *n)
 	return mix(n->caller, n->name);
 }
 
-static void *grown(void *old, size_t n, size_t size)
+/*
+ * Makes room for one more of N ITEMS, which are returned; the PLACES are empty then, and are to be
+ * filled again, if *ROOM has changed.
+ */
+static void *grow(void *items, size_t size, uint32_t n, uint32_t **places, uint32_t *room)
 {
-	void *more = reallocarray(old, n, size);
-
-	if (!more)
+	if (n < *room / 4 * 3)
+		return items;
+	*room = *room ? 2 * *room : 1024;
+	items = reallocarray(items, *room / 4 * 3, size);
+	free(*places);
+	*places = calloc(*room, sizeof(**places));
+	if (!items || !*places)
 		abort();
-	return more;
-}
-
-static uint32_t *new_places(uint32_t *old, uint32_t room)
-{
-	free(old);
-	old = calloc(room, sizeof(*old));
-	if (!old)
-		abort();
-	return old;
+	if (!n) /* number 0 is the root, or its name */
+		memset(items, 0, size);
+	return items;
 }
 
 static void put(uint32_t *places, uint32_t room, uint32_t hash, uint32_t number)
@@ -55,35 +56,25 @@ static void put(uint32_t *places, uint32_t room, uint32_t hash, uint32_t number)
 	places[hash & (room - 1)] = number;
 }
 
-/* Makes room for one more. */
 static void grow_names(struct plumb_tree *t)
 {
-	uint32_t room = t->name_room ? 2 * t->name_room : 256;
+	const uint32_t room = t->name_room;
 
-	if (t->n_names < t->name_room / 4 * 3)
-		return;
-	t->names = grown(t->names, room / 4 * 3, sizeof(*t->names));
-	t->name_places = new_places(t->name_places, room);
-	t->name_room = room;
-	if (!t->n_names) /* 0 is the root's */
-		t->names[t->n_names++] = (struct plumb_name){};
-	for (uint32_t i = 1; i < t->n_names; i++)
-		put(t->name_places, room, hash_name(t->names[i].text, t->names[i].is_kernel), i);
+	t->names = grow(t->names, sizeof(*t->names), t->n_names, &t->name_places, &t->name_room);
+	t->n_names = t->n_names ?: 1;
+	for (uint32_t i = 1; room != t->name_room && i < t->n_names; i++)
+		put(t->name_places, t->name_room,
+		    hash_name(t->names[i].text, t->names[i].is_kernel), i);
 }
 
 static void grow_nodes(struct plumb_tree *t)
 {
-	uint32_t room = t->node_room ? 2 * t->node_room : 1024;
+	const uint32_t room = t->node_room;
 
-	if (t->n_nodes < t->node_room / 4 * 3)
-		return;
-	t->nodes = grown(t->nodes, room / 4 * 3, sizeof(*t->nodes));
-	t->node_places = new_places(t->node_places, room);
-	t->node_room = room;
-	if (!t->n_nodes)
-		t->nodes[t->n_nodes++] = (struct plumb_node){};
-	for (uint32_t i = 1; i < t->n_nodes; i++)
-		put(t->node_places, room, hash_node(&t->nodes[i]), i);
+	t->nodes = grow(t->nodes, sizeof(*t->nodes), t->n_nodes, &t->node_places, &t->node_room);
+	t->n_nodes = t->n_nodes ?: 1;
+	for (uint32_t i = 1; room != t->node_room && i < t->n_nodes; i++)
+		put(t->node_places, t->node_room, hash_node(&t->nodes[i]), i);
 }
 
 /* --- the tree --- */

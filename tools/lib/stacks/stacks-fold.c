@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From the rows of a report to stacks of names, with what has not ended. */
-#include "flame-base.h"
-#include "flame.h"
 #include "stacks.h"
 
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Options and footer of tools whose rows are stacks. */
-#include "flame.h"
-#include "flame-base.h"
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include <plumb/core/log.h>
 #include <plumb/core/report.h>
 #include <plumb/core/text.h>
-#include <plumb/pictures/picture-file.h>
+#include <plumb/pictures/picture.h>
 
 #include <bpf/libbpf.h>
 
@@ -20,11 +18,6 @@
 #define MAX_TOTALS (128ULL << 20)
 
 struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
-
-void plumb_stacks_show_wakers(size_t offset)
-{
-	plumb_stacks_options.waker = offset;
-}
 
 /* As many rows as stacks, if memory allows. */
 static uint64_t default_max_keys(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of rows that are stacks: as table, folded lines, flame graph, JSON. */
-#include "flame.h"
 #include "stacks.h"
 
 #include <errno.h>
@@ -183,14 +182,12 @@ int plumb_stacks_save(struct plumb_report *r)
 
 static json_t *path_json(const struct path *path)
 {
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
 
-	for (size_t i = 0; i < path->n; i++) {
-		one = json_object();
-		json_object_set_new(one, "frame", plumb_json_text(path->names[i]->text));
-		json_object_set_new(one, "kernel", json_boolean(path->names[i]->is_kernel));
-		json_array_append_new(all, one);
-	}
+	for (size_t i = 0; i < path->n; i++)
+		json_array_append_new(all, json_pack("{s:o, s:b}", "frame",
+						     plumb_json_text(path->names[i]->text),
+						     "kernel", path->names[i]->is_kernel));
 	return all;
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/clock.h>
-#include <plumb/inflight/threads.h>
-#include <plumb/syscalls/rings.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/syscalls/syscall-options.h>
 
 #define MOST_NS (PLUMB_SECOND / 10)
 

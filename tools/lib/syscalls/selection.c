@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/parse.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 
 /* Parses "syscall_600" or "syscall_-1", which rows print for calls without a name. */

@@ -8,7 +8,6 @@
 #include <plumb/core/parse.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/terminal/suggest.h>
@@ -155,3 +154,19 @@ const char *plumb_syscall_tp_skipped(void)
 	/* Otherwise raw_tracepoint costs less, and misses nothing either. */
 	return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";
 }
+
+/* ---- keys ---- */
+
+static void format_syscall(const void *key, char *text, size_t size)
+{
+	const struct syscall_key *k = key;
+
+	plumb_syscall_name(k->nr, k->abi, text, size);
+}
+
+const struct plumb_field plumb_syscall_fields[] = {
+	{"syscall", PLUMB_BY_SYSCALL, .format = format_syscall},
+	{PLUMB_FIELD("errno", PLUMB_BY_ERRNO, PLUMB_ERRNO, syscall_key, error)},
+};
+const size_t plumb_n_syscall_fields =
+	sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);

@@ -188,12 +188,19 @@ static void name_hooks(struct plumb_bpf *bpf)
 			 plumb_trace_targets.n_patterns - i + 1);
 }
 
-static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
+static bool prefers_raw(void)
 {
-	int err = plumb_trace_targets.open(bpf, calibration);
+	return !plumb_raw_tracepoints_can_be_preempted();
+}
+
+static int open_mode(struct plumb_bpf *bpf, bool calibration)
+{
+	int mode = bpf->mode, err = plumb_trace_targets.open(bpf, calibration);
 
 	if (err)
 		return err;
+	if (mode & FUNCTIONS && prefers_raw())
+		mode |= RAW;
 	bpf->mode = mode | (calibration ? CALIBRATION : 0);
 	bpf->copied = list_programs(bpf->mode);
 	if (!calibration)
@@ -204,36 +211,6 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration, int mode)
 	return plumb_probe_prepare(
 		bpf_object__find_program_by_name(bpf->object, "fired_uprobe_multi"),
 		PLUMB_UPROBE_MULTI, NULL);
-}
-
-static bool prefers_raw(void)
-{
-	return !plumb_raw_tracepoints_can_be_preempted();
-}
-
-static int open_functions(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, FUNCTIONS | (prefers_raw() ? RAW : 0));
-}
-
-static int open_raw(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, RAW);
-}
-
-static int open_tracepoint(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, 0);
-}
-
-static int open_uprobe(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, SINGLE);
-}
-
-static int open_uprobe_multi(struct plumb_bpf *bpf, bool calibration)
-{
-	return open_mode(bpf, calibration, MULTI);
 }
 
 static const char *no_functions(const struct plumb_options *o)
@@ -286,20 +263,21 @@ static const struct plumb_attach_target kprobe_multi[] = {
 	{"fired_kprobe_multi", PLUMB_KPROBE_MULTI}, {}};
 static const struct plumb_attach_target kprobe[] = {{"fired_kprobe", PLUMB_KPROBE}, {}};
 
-#define MECHANISM(name_, stability_, open_, ...)                                                   \
+#define MECHANISM(name_, stability_, mode_, ...)                                                   \
 	{                                                                                          \
-		.name = (name_), .stability = (stability_), .open = (open_), __VA_ARGS__           \
+		.name = (name_), .stability = (stability_), .open = open_mode, .mode = (mode_),    \
+		__VA_ARGS__                                                                        \
 	}
 #define FUNCTION_MECHANISM(name_, attach_targets_)                                                 \
-	MECHANISM(name_, "unstable: kernel functions", open_functions,                             \
-		  .unsupported = no_functions, .attach_targets = (attach_targets_))
+	MECHANISM(name_, "unstable: kernel functions", FUNCTIONS, .unsupported = no_functions,     \
+		  .attach_targets = (attach_targets_))
 #define TRACEPOINT_MECHANISMS                                                                      \
-	MECHANISM("raw_tracepoint", "stable", open_raw, .tracepoints = true,                       \
-		  .unsupported = no_raw, .skipped = raw_skipped),                                  \
-		MECHANISM("tracepoint", "stable", open_tracepoint, .tracepoints = true,            \
+	MECHANISM("raw_tracepoint", "stable", RAW, .tracepoints = true, .unsupported = no_raw,     \
+		  .skipped = raw_skipped),                                                         \
+		MECHANISM("tracepoint", "stable", 0, .tracepoints = true,                          \
 			  .unsupported = no_tracepoints)
-#define USER_MECHANISM(name_, open_)                                                               \
-	MECHANISM(name_, "as stable as the program", open_, .unsupported = not_only_users)
+#define USER_MECHANISM(name_, mode_)                                                               \
+	MECHANISM(name_, "as stable as the program", mode_, .unsupported = not_only_users)
 
 /* Cheapest first. */
 static const struct plumb_mechanism few[] = {
@@ -308,8 +286,8 @@ static const struct plumb_mechanism few[] = {
 	FUNCTION_MECHANISM("kprobe", kprobe),
 	TRACEPOINT_MECHANISMS,
 	/* The kernel waits for each perf event that is removed, seconds on a busy program. */
-	USER_MECHANISM("uprobe.multi", open_uprobe_multi),
-	USER_MECHANISM("uprobe", open_uprobe),
+	USER_MECHANISM("uprobe.multi", MULTI),
+	USER_MECHANISM("uprobe", SINGLE),
 };
 
 const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_MECHANISMS] = {
@@ -318,8 +296,8 @@ const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_TARGETS_
 	FUNCTION_MECHANISM("fentry", fentry),
 	FUNCTION_MECHANISM("kprobe", kprobe),
 	TRACEPOINT_MECHANISMS,
-	USER_MECHANISM("uprobe.multi", open_uprobe_multi),
-	USER_MECHANISM("uprobe", open_uprobe),
+	USER_MECHANISM("uprobe.multi", MULTI),
+	USER_MECHANISM("uprobe", SINGLE),
 };
 
 /*
@@ -370,31 +348,26 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 	return 0;
 }
 
-bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
-				 enum plumb_calibration kind, bool is_stepped,
-				 struct plumb_interval *added)
+static void (*trigger_of(const struct plumb_mechanism *mechanism, bool is_stepped))(void)
 {
-	void (*trigger)(void) = mechanism->attach_targets ? plumb_self_test_syscall
-				: mechanism->tracepoints  ? plumb_self_test_rename
-				: is_stepped              ? plumb_self_test_call_stepped
-							  : plumb_self_test_call;
+	user_self_test = mechanism->attach_targets ? plumb_self_test_syscall
+			 : mechanism->tracepoints  ? plumb_self_test_rename
+			 : is_stepped              ? plumb_self_test_call_stepped
+						   : plumb_self_test_call;
+	return user_self_test;
+}
 
-	user_self_test = trigger;
-	return plumb_calibrate_mechanism(run, mechanism, kind, trigger, added);
+bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
+				 bool is_stepped, struct plumb_interval *added)
+{
+	return plumb_calibrate_mechanism(run, mechanism, PLUMB_CALIBRATION_TAKES,
+					 trigger_of(mechanism, is_stepped), added);
 }
 
 void plumb_trace_targets_calibrate(struct plumb_run *run)
 {
-	const struct plumb_mechanism *mechanism = run->instance.mechanism;
 	const bool is_stepped = !plumb_targets_stepped(&plumb_trace_targets.targets, false);
-	struct plumb_overhead o = {};
 
-	if (run->overhead.known ||
-	    !plumb_trace_targets_measure(run, mechanism, PLUMB_CALIBRATION_TAKES, is_stepped,
-					 &o.traced))
-		return;
-	o.filtered_known = plumb_trace_targets_measure(run, mechanism, PLUMB_CALIBRATION_REJECTS,
-						       is_stepped, &o.filtered);
-	plumb_overhead_judge(&o);
-	run->overhead = o;
+	if (!run->overhead.known)
+		plumb_calibrate(run, trigger_of(run->instance.mechanism, is_stepped));
 }

@@ -17,17 +17,23 @@ struct count {
 	size_t processes;
 };
 
-const char *plumb_build_name(size_t i, char *text, size_t size)
+static bool is_only_one(const struct plumb_build *b)
 {
-	const struct plumb_build *b = plumb_build_at(i), *other;
-	char path[4096];
+	const struct plumb_build *other;
 	size_t same = 0;
 
-	plumb_escape(path, plumb_build_path(b), sizeof(path));
-
-	for (size_t j = 0; (other = plumb_build_at(j)); j++)
+	for (size_t i = 0; (other = plumb_build_at(i)); i++)
 		same += other->file == b->file;
-	if (same == 1)
+	return same == 1;
+}
+
+const char *plumb_build_name(size_t i, char *text, size_t size)
+{
+	const struct plumb_build *b = plumb_build_at(i);
+	char path[4096];
+
+	plumb_escape(path, plumb_build_path(b), sizeof(path));
+	if (is_only_one(b))
 		snprintf(text, size, "%s", path);
 	else if (*b->id)
 		snprintf(text, size, "%s (%.12s)", path, b->id);
@@ -68,9 +74,9 @@ static bool have_changed(void)
 	const struct plumb_build *b;
 
 	for (size_t i = 0; (b = plumb_build_at(i)); i++)
-		if (b->until.tv_sec)
+		if (b->until.tv_sec || !is_only_one(b))
 			return true;
-	return plumb_builds_have_changed();
+	return false;
 }
 
 /* From when on, or until when, it was traced, if that is not all the time. */

@@ -12,6 +12,7 @@
 #include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 #include <plumb/guard/policy.h>
+#include <plumb/inflight/states.h>
 #include <plumb/symbols/elffile.h>
 #include <plumb/user/builds.h>
 #include <plumb/user/mappings.h>
@@ -369,6 +370,8 @@ uint64_t plumb_builds_tick(uint64_t elapsed)
 		return 0;
 	if (plumb_builds_take_events() || plumb_now() - builds.looked >= PLUMB_SECOND / 4)
 		look_again();
+	if (elapsed) /* those of processes that are gone make room for others */
+		plumb_states_settle(builds.bpf);
 	return elapsed + PLUMB_SECOND / 4;
 }
 
@@ -392,9 +395,4 @@ const struct plumb_build *plumb_build_at(size_t i)
 const char *plumb_build_path(const struct plumb_build *b)
 {
 	return builds.targets->files[b->file].path;
-}
-
-bool plumb_builds_have_changed(void)
-{
-	return builds.n > builds.targets->n_files;
 }

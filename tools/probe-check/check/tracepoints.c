@@ -11,7 +11,6 @@
 #include <plumb/functions/tracepoints.h>
 #include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
-#include <plumb/syscalls/selection.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/terminal/suggest.h>
 

@@ -15,6 +15,15 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
+/* A map of at most MOST entries. */
+#define PLUMB_MAP(name, kind, most, key_, value_)                                                  \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_##kind);                                                 \
+		__uint(max_entries, most);                                                         \
+		__type(key, key_);                                                                 \
+		__type(value, value_);                                                             \
+	} name SEC(".maps")
+
 #define BPF_ANY     0
 #define BPF_NOEXIST 1
 

@@ -14,6 +14,9 @@
 /* Entries of each filter list (-p, -t, -c, -g). */
 #define PLUMB_MAX_LIST 64
 
+/* CPUs that Linux supports, at most (NR_CPUS of x86). */
+#define PLUMB_CPUS 8192
+
 struct plumb_config {
 	/* filter */
 	__u32 self; /* tgid of the tool, which is not traced; 0: the tool is traced too */

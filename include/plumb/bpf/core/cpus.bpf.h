@@ -4,7 +4,6 @@
 #define PLUMB_CPUS_BPF_H
 
 #include <plumb/bpf/core/common.bpf.h>
-#include <plumb/bpf/core/cpus.h>
 
 __u8 plumb_cpus_left[PLUMB_CPUS] = {}; /* 1: it did; the loader resets it */
 

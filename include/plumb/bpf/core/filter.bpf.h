@@ -12,24 +12,14 @@
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, PLUMB_MAX_LIST);
-	__type(key, __u32);
-	__type(value, __u32);
-} plumb_cgroups SEC(".maps");
+PLUMB_MAP(plumb_cgroups, CGROUP_ARRAY, PLUMB_MAX_LIST, __u32, __u32);
 
 /*
  * tgids of the command, or of the processes of -p --follow, and of their descendants, with the
  * start time of each process (ns, task_struct.start_time), which distinguishes it from later
  * processes of its pid; 0 for those that were there before.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u64);
-} plumb_descendants SEC(".maps");
+PLUMB_MAP(plumb_descendants, HASH, 16384, __u32, __u64);
 
 /* True if threads are filtered by id: then it is cheaper to check the id first, at exit too. */
 static __always_inline bool filter_by_id(void)
@@ -84,12 +74,8 @@ struct plumb_rejected {
 };
 _Static_assert(sizeof(struct plumb_rejected) == 64, "one cache line a CPU");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs */
-	__type(key, __u32);
-	__type(value, struct plumb_rejected);
-} plumb_rejected SEC(".maps");
+PLUMB_MAP(plumb_rejected, ARRAY, 1 /* set by the loader: possible CPUs */, __u32,
+	  struct plumb_rejected);
 
 /* True if a filter can reject all calls of a thread. */
 static __always_inline bool filter_rejects_threads(void)

@@ -60,12 +60,9 @@ struct plumb_inflight_slot {
 };
 _Static_assert(sizeof(struct plumb_inflight_slot) == 64, "one cache line");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << PLUMB_INFLIGHT_SLOT_BITS); /* the loader: for each possible CPU */
-	__type(key, __u32);
-	__type(value, struct plumb_inflight_slot);
-} plumb_inflight_slots SEC(".maps");
+PLUMB_MAP(plumb_inflight_slots, ARRAY,
+	  1 << PLUMB_INFLIGHT_SLOT_BITS /* the loader: for each possible CPU */, __u32,
+	  struct plumb_inflight_slot);
 
 /* Kernel stacks are at least 16 kB apart; the golden ratio spreads their addresses. */
 static __always_inline __u32 inflight_slot_number(const struct pt_regs *regs, __u32 cpu)

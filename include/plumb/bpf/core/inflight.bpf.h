@@ -35,12 +35,7 @@ struct plumb_thread_kept {
  * For older kernels; preallocated, because allocating in a tracepoint can deadlock there.  The key
  * is the address of the task, since execve in a thread other than the main thread changes its tid.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, struct plumb_thread_kept);
-} plumb_threads_by_task SEC(".maps");
+PLUMB_MAP(plumb_threads_by_task, HASH, 16384, __u64, struct plumb_thread_kept);
 
 /* The current thread's state, or NULL if it has none. */
 static __always_inline PLUMB_THREAD *inflight_get(struct task_struct *task)

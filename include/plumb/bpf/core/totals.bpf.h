@@ -5,12 +5,8 @@
 
 #include <plumb/bpf/core/common.bpf.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs times slots */
-	__type(key, __u32);
-	__type(value, struct plumb_totals);
-} plumb_totals SEC(".maps");
+PLUMB_MAP(plumb_totals, ARRAY, 1 /* set by the loader: possible CPUs times slots */, __u32,
+	  struct plumb_totals);
 
 static __always_inline struct plumb_totals *totals_of(__u32 slot, __u32 cpu)
 {

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* arg, BPF side: the value of an argument, from the register that it was passed in. */
+/* arg, BPF side: the only argument that the tool needs, for its key. */
 #ifndef PLUMB_ARG_BPF_H
 #define PLUMB_ARG_BPF_H
 
-#include <plumb/bpf/core/common.bpf.h>
-#include <plumb/bpf/function/arg.h>
+#include <plumb/bpf/function/function.h>
+#include <plumb/bpf/function/function-args.bpf.h>
 
 const volatile struct plumb_arg plumb_arg = {};
+
+static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
+					  __u64 *args)
+{
+	(void)target;
+	args[0] = function_arg(ctx, hook, plumb_arg.position);
+}
 
 /* The bits of a register above the argument's type are undefined. */
 static __always_inline __u64 arg_value(__u64 arg)

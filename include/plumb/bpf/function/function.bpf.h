@@ -9,15 +9,14 @@
  *	void function_record(struct task_struct *, const struct function_call *)
  *
  * The first gets the arguments that it needs, by function_arg(); the second may replace them by
- * what is to be kept of the call. Functions that have different arguments are told by their
- * target, if calls are in frames (function_config.nested).
+ * what is to be kept of the call (unfiltered.bpf.h: all are wanted). Functions that have different
+ * arguments are told by their target, if calls are in frames (function_config.nested).
  *
  * The programs are thin: each translates the entry and exit of a call from its hook
  * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use
  * sessions are in an object of their own, because libbpf refuses an object that declares a kfunc
- * which the kernel does not have in that form. A tool's NAME-session-610.bpf.c and
- * NAME-session-700.bpf.c are its NAME.bpf.c with PLUMB_KFUNC_FORM set to the first kernel of that
- * form.
+ * which the kernel does not have in that form: NAME-session-610 and NAME-session-700 are made of
+ * NAME.bpf.c, with PLUMB_KFUNC_FORM set to the first kernel of that form (Makefile).
  */
 #ifndef PLUMB_FUNCTION_BPF_H
 #define PLUMB_FUNCTION_BPF_H

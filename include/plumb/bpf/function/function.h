@@ -12,6 +12,8 @@
 
 /* Arguments, the first of a call, that function_register() supports. */
 #define PLUMB_REGISTER_ARGS 6
+/* The same of a Go function. */
+#define PLUMB_GO_ARGS 9
 
 /*
  * A target, in one word: the index of the function in the tool's list, how many bits its result has
@@ -28,6 +30,8 @@
 /* Of a user function, the highest 16 bits are the index of its file. */
 #define PLUMB_TARGET_IN_FILE(target, file) ((target) | (__u64)(file) << 48)
 #define PLUMB_TARGET_FILE(target)          ((__u32)((target) >> 48))
+/* Builds of files whose calls are counted, a power of two. */
+#define PLUMB_BUILDS 256
 
 /* In a word's index: the word is a pointer, with which the verifier allows no arithmetic. */
 #define PLUMB_POINTER 0x80
@@ -54,6 +58,14 @@ struct function_config {
 	__u32 with_cookies;   /* a single uprobe's target is its cookie; 0: in the program's copy */
 	__u32 result_bits;    /* of user functions, whose types are not known; 0: no errors */
 	__u64 since;          /* of user functions: ns, CLOCK_MONOTONIC, before attaching */
+};
+
+/* The argument of a call that is a key (arg:N). */
+struct plumb_arg {
+	__u32 position; /* from 0, with PLUMB_POINTER if the verifier has to know */
+	__u32 bits;     /* of its type; 0: not known, a value whose upper half is 0 is an int */
+	__u32 is_signed;
+	__u32 shift; /* its value is shifted right by that */
 };
 
 #endif

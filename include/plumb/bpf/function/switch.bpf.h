@@ -18,12 +18,8 @@ struct function_switch {
 	__u64 pad[7];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs */
-	__type(key, __u32);
-	__type(value, struct function_switch);
-} plumb_switches SEC(".maps");
+PLUMB_MAP(plumb_switches, ARRAY, 1 /* set by the loader: possible CPUs */, __u32,
+	  struct function_switch);
 
 /* Clocks of CPUs can differ a little. */
 static __always_inline __u64 function_since(__u64 then, __u64 now)

@@ -16,12 +16,7 @@
 #error "PLUMB_KEY: define it as the struct of the tool's key before"
 #endif
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader: --max-keys */
-	__type(key, PLUMB_KEY);
-	__type(value, __u32);
-} plumb_keys SEC(".maps");
+PLUMB_MAP(plumb_keys, HASH, 1 /* set by the loader: --max-keys */, PLUMB_KEY, __u32);
 
 /*
  * The free slots, filled by the loader.  A queue, because an atomic counter would need an add that
@@ -34,12 +29,8 @@ struct {
 } plumb_free_slots SEC(".maps");
 
 /* The keys by slot.  One is written before others can find its slot, and not changed then. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: --max-keys, and slot 0 */
-	__type(key, __u32);
-	__type(value, PLUMB_KEY);
-} plumb_keys_by_slot SEC(".maps");
+PLUMB_MAP(plumb_keys_by_slot, ARRAY, 1 /* set by the loader: --max-keys, and slot 0 */, __u32,
+	  PLUMB_KEY);
 
 #define PLUMB_HINT_BITS 5 /* hints of a CPU, as a power of two */
 

@@ -46,19 +46,10 @@ struct return_held {
 #endif
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u64);
-	__type(value, struct return_held);
-} plumb_held SEC(".maps");
+PLUMB_MAP(plumb_held, HASH, 8192, __u64, struct return_held);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs */
-	__type(key, __u32);
-	__type(value, struct plumb_returns);
-} plumb_returns SEC(".maps");
+PLUMB_MAP(plumb_returns, ARRAY, 1 /* set by the loader: possible CPUs */, __u32,
+	  struct plumb_returns);
 
 /* Threads that wait on their way out. */
 static __u64 return_waiting = 0;

@@ -25,8 +25,8 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
-#include <plumb/bpf/sched/stay.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
+#include <plumb/bpf/sched/waker.h>
 #ifdef SCHED_WAKERS
 #include <plumb/bpf/sched/waker.bpf.h>
 #endif
@@ -111,12 +111,8 @@ struct sched_waker {
 	struct plumb_waker waker;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SCHED_PLACES << SCHED_SET_BITS); /* the loader: 1 if not needed */
-	__type(key, __u32);
-	__type(value, struct sched_waker);
-} plumb_wakers SEC(".maps");
+PLUMB_MAP(plumb_wakers, ARRAY, SCHED_PLACES << SCHED_SET_BITS /* the loader: 1 if not needed */,
+	  __u32, struct sched_waker);
 
 /*
  * The number of sleeping threads whose waker is needed, by set. Wakeups of other threads of the set
@@ -132,12 +128,7 @@ static __always_inline void sched_asleep(__u32 change)
 }
 #endif
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: possible CPUs */
-	__type(key, __u32);
-	__type(value, struct sched_stay);
-} plumb_stays SEC(".maps");
+PLUMB_MAP(plumb_stays, ARRAY, 1 /* set by the loader: possible CPUs */, __u32, struct sched_stay);
 
 /* The last one that began on this CPU. */
 static __always_inline struct sched_stay *sched_stay(__u32 cpu)

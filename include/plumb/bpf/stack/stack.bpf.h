@@ -12,20 +12,13 @@
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/stack/stacks.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64); /* set by the loader, except in a calibration instance */
-	__type(key, __s32);
-	__type(value, struct plumb_stack);
-} plumb_stacks SEC(".maps");
+PLUMB_MAP(plumb_stacks, HASH, 64 /* set by the loader, except in a calibration instance */, __s32,
+	  struct plumb_stack);
 
 /* The buffer that a stack is taken to: one per CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */
-	__type(key, __u32);
-	__type(value, struct plumb_stack);
-} plumb_stack_taken SEC(".maps");
+PLUMB_MAP(plumb_stack_taken, ARRAY,
+	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
+	  struct plumb_stack);
 
 /*
  * The free ones, if programs can interrupt each other (plumb_config.interleaved): a program that is

@@ -3,16 +3,11 @@
 #ifndef PLUMB_UNTIMED_BPF_H
 #define PLUMB_UNTIMED_BPF_H
 
-#include <plumb/bpf/core/atomic.h>
 #include <plumb/bpf/core/common.bpf.h>
-#include <plumb/bpf/syscall/untimed.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PLUMB_MAX_UNTIMED);
-	__type(key, __u32);
-	__type(value, __u64);
-} plumb_untimed SEC(".maps");
+#define PLUMB_MAX_UNTIMED 8 /* kinds of them */
+
+PLUMB_MAP(plumb_untimed, ARRAY, PLUMB_MAX_UNTIMED, __u32, __u64);
 
 /* A call of kind I. */
 static __always_inline void untimed_count(__u32 i)

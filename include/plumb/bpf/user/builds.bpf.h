@@ -4,7 +4,6 @@
 #define PLUMB_BUILDS_BPF_H
 
 #include <plumb/bpf/function/function.h>
-#include <plumb/bpf/user/builds.h>
 
 __u64 build_calls[PLUMB_BUILDS] = {};
 

@@ -7,12 +7,7 @@
 #include <plumb/bpf/user/by-id.h>
 
 /* Those that are inside a call.  Those of a process that has ended are removed by the loader. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct plumb_id);
-	__type(value, struct plumb_thread_kept);
-} plumb_states_by_id SEC(".maps");
+PLUMB_MAP(plumb_states_by_id, HASH, 8192, struct plumb_id, struct plumb_thread_kept);
 
 static __always_inline struct plumb_id by_id_of(struct task_struct *task, __u64 id)
 {

@@ -13,12 +13,7 @@
 
 #include <plumb/bpf/core/ledger.bpf.h>
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} plumb_nowhere SEC(".maps");
+PLUMB_MAP(plumb_nowhere, PROG_ARRAY, 1, __u32, __u32);
 
 enum priv_stack_mode___any { PRIV_STACK_ADAPTIVE___any = 2 }; /* from 6.13 on */
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* mechanisms: the programs of user-func-latency, and how they are attached to its targets. */
-#ifndef USER_FUNC_MECHANISMS_H
-#define USER_FUNC_MECHANISMS_H
+/* user func: what the files of user-func-latency share. */
+#ifndef USER_FUNC_H
+#define USER_FUNC_H
 
-#include <plumb/bpf/function/arg.h>
+#include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/probe.h>
 #include <plumb/user/targets.h>
+#include <plumb/user/userfuncs.h>
 
 /* Set by the tool before a mechanism is tried. */
 struct user_func {
@@ -27,6 +29,8 @@ extern struct user_func user_func;
 /* Why return probes are refused for Go programs. */
 #define USER_FUNC_GO_STACKS_MOVE "a Go program's stacks move: a return probe would end it"
 
+/* --- mechanisms.c: the programs, and how they are attached to the targets --- */
+
 /* Cheapest first. */
 #define USER_FUNC_MECHANISMS 5
 extern const struct plumb_mechanism user_func_mechanisms[USER_FUNC_MECHANISMS];
@@ -45,11 +49,29 @@ int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 		     const struct plumb_userfuncs *functions, size_t first, size_t build,
 		     char *what, size_t size);
 
-/* The same of the program for the end of a goroutine. */
-int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-			    const struct plumb_userfuncs *where, char *what, size_t size);
+/*
+ * Attaches to where goroutines of the file FD, that of FUNCTIONS, end: calls that they are inside
+ * then do not return.  Returns 0 or -errno, after a message if the place is not found.
+ */
+int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
+			    const struct plumb_userfuncs *functions, char *what, size_t size);
 
 /* struct plumb_tool_overhead.calibrate: measures calls of a function of the tool's own. */
 void user_func_calibrate(struct plumb_run *run);
+
+/* --- targets.c: the functions that can be timed, by their files and by their returns --- */
+
+/*
+ * Sets in user_func whether the opened files are Go programs, whether exceptions may leave their
+ * functions, and whether return instructions are probed.  Returns 0, or -errno after a message: the
+ * options, or the files, do not go together.
+ */
+int user_targets_look(void);
+
+/* An error of the mechanism that was asked for; others would not end the program. */
+int user_targets_refuse(void);
+
+/* struct plumb_builds_use.check: removes functions without a return; an error if none remains. */
+int user_targets_check(struct plumb_userfuncs *found);
 
 #endif

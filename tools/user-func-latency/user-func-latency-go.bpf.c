@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#define PLUMB_GO
-#include "user-func-latency.bpf.c"
