@@ -343,6 +343,16 @@ unknown() {
 	is "$tool $*: it refers to nothing that is not there" "$(grep -o -e --usage "$err")" ""
 }
 
+# It could be another option elsewhere.
+abbreviated() {
+	has "$tool" --duration || return
+	for value in --duratio=1 "--duratio 1"; do
+		# shellcheck disable=SC2086 # words
+		run "$tool" $value
+		refused "$tool $value is wrong usage" 2 "$tool" --duratio: --duration
+	done
+}
+
 # Of other tools, and what they are called here.
 habits() {
 	local habit by=(-P="-p and -t" -L="-p and -t")
@@ -387,9 +397,14 @@ for tool in "${tools[@]}"; do
 	unknown Z -vZv
 	unknown version --version=3
 	unknown 1 -1
+	abbreviated
 	has "$tool" --pid && unknown "'?p" -p && unknown --pid --pid
 	has "$tool" --pid && has "$tool" --precision && unknown "--p" --p 1
 done
+run_bare syscall-count -d 0.1 --min=5
+refused "syscall-count has no --min" 2 syscall-count --min: --min-count
+run_bare syscall-count --strict -vn5 --check-arguments
+is "letters together are no abbreviation of what precedes them" "$status" 0
 # Targets of another kind.
 tool=user-func-latency
 while read -r target other; do

@@ -117,6 +117,22 @@ static void take(const struct plumb_option *o, const char *text)
 		o->act();
 }
 
+/*
+ * getopt takes an abbreviation of O.  It may be another option of a similar tool, as --min of
+ * --min-count, and become ambiguous by an option that is new.
+ */
+static void refuse_abbreviation(const struct plumb_option *o, const char *text,
+				const struct argp_state *state)
+{
+	const char *last = state->argv[state->next - 1];
+	const char *word = text == last ? state->argv[state->next - 2] : last;
+	const size_t n = strcspn(word, "=");
+
+	if (o->name && n > 2 && !strncmp(word, "--", 2) && n - 2 < strlen(o->name) &&
+	    !strncmp(word + 2, o->name, n - 2))
+		plumb_usage_error("%.*s: options are not abbreviated: --%s", (int)n, word, o->name);
+}
+
 /* Keys of options without a letter, by their place in the table. */
 #define NO_LETTER 0x1000
 
@@ -143,6 +159,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	for (size_t i = 0; parsing.all[i]; i++) {
 		if (key != (parsing.all[i]->letter ?: (int)(NO_LETTER + i)))
 			continue;
+		refuse_abbreviation(parsing.all[i], text, state);
 		take(parsing.all[i], text);
 		return 0;
 	}
