@@ -78,6 +78,7 @@ run() {
 
 	traced calls -b event 'syscalls:sys_enter_*' -- calls 1009 getppid:0
 	traced pooled --max-keys=2 -b event,tid page-faults cs -- processes 23 clone3
+	traced mixed --max-keys=1 -b event,tid page-faults task-clock -- happens 1009 0 0 50
 	traced sorted -b event,cpu --sort=cpus task-clock -- true
 	# Never a CPU of the host.
 	if grep -q 'QEMU TCG' /proc/cpuinfo && [ -w /sys/devices/system/cpu/cpu1/online ]; then
@@ -192,6 +193,11 @@ check_reports() {
 	evidence pooled.json pooled.err
 	holds "rows beyond --max-keys are in a row of JSON, too" pooled.json '
 		($last.rows | map(select(.key.other)) | length) == 1 and $last.ledger.pooled > 0
+		and ([$last.rows[].count] | add) == $last.ledger.recorded'
+	holds "... without ns of clocks, which JSON has apart" mixed.json '
+		($last.rows | map(select(.key.other).count) | add // 0) < 10000
+		and any($last.counters[]; .event == "task-clock" and .pooled >= 20e6)
+		and any($last.counters[]; .event == "page-faults" and .pooled == null)
 		and ([$last.rows[].count] | add) == $last.ledger.recorded'
 	is "--sort takes a column of the tool" "$(cat sorted.status)" 0
 	if [[ -e hotplug.json ]]; then

@@ -19,9 +19,7 @@
 #include "block-io-latency.h"
 
 #include "block-io-latency.skel.h"
-#include "fields.h"
 #include "requests.h"
-#include "slow.h"
 
 #define BUFFER_BYTES (4ULL << 20)
 
@@ -63,7 +61,7 @@ static void complete(struct plumb_options *o)
 {
 	refuse_table_options(o);
 	if (slower)
-		slow_begin(o->json);
+		block_slow_begin(o->json);
 }
 
 static int prepare(struct plumb_options *o)
@@ -146,7 +144,7 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"block_slow_requests", NULL, slow_add, slow_print},
+	{"block_slow_requests", NULL, block_slow_add, block_slow_print},
 	{},
 };
 
@@ -156,7 +154,7 @@ static int print(struct plumb_report *r)
 	if (!slower)
 		plumb_report_table(r, stdout);
 	else if (r->final)
-		slow_print_none(min_ns, stdout);
+		block_slow_print_none(min_ns, stdout);
 	if (slower && r->run->options.interval && r->flights->n)
 		plumb_report_time(r, stdout);
 	if (slower)

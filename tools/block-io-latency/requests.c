@@ -1,19 +1,93 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "requests.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
+#include <plumb/recorder/in-order.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "fields.h"
+/* --- the keys --- */
+
+static const char *const ops[BLOCK_OPS] = {
+	[BLOCK_READ] = "read",
+	[BLOCK_WRITE] = "write",
+	[BLOCK_FLUSH] = "flush",
+	[BLOCK_DISCARD] = "discard",
+	[BLOCK_SECURE_ERASE] = "secure-erase",
+	[BLOCK_WRITE_ZEROES] = "write-zeroes",
+	[BLOCK_DRIVER] = "driver",
+	[BLOCK_OTHER] = "other",
+};
+
+static const char *op_name(uint32_t op)
+{
+	return ops[op < BLOCK_OPS ? op : BLOCK_OTHER];
+}
+
+static void format_part(const void *key, char *text, size_t size)
+{
+	plumb_disk_name(((const struct block_key *)key)->dev, text, size);
+}
+
+static const char *const stages[BLOCK_STAGES] = {
+	[BLOCK_WHOLE] = "whole",
+	[BLOCK_BEFORE] = "before",
+	[BLOCK_QUEUED] = "queued",
+	[BLOCK_DEVICE] = "device",
+};
+
+static const char *const flags[BLOCK_FLAGS] = {
+	[BLOCK_SYNC] = "sync", [BLOCK_META] = "meta",     [BLOCK_READAHEAD] = "readahead",
+	[BLOCK_FUA] = "fua",   [BLOCK_POLLED] = "polled",
+};
+
+/*
+ * The errno that the kernel makes of a blk_status_t (block/blk-core.c); 0: of numbers that are not
+ * the same on all kernels, or unknown.
+ */
+static int errno_of_status(uint32_t status)
+{
+	static const int errors[] = {
+		[1] = EOPNOTSUPP, [2] = ETIMEDOUT, [3] = ENOSPC,  [4] = ENOLINK,
+		[5] = EREMOTEIO,  [6] = EBADE,     [7] = ENODATA, [8] = EILSEQ,
+		[9] = ENOMEM,     [10] = EIO,      [11] = EAGAIN, [12] = EAGAIN,
+	};
+
+	return status < sizeof(errors) / sizeof(errors[0]) ? errors[status] : 0;
+}
+
+static void format_errno(const void *key, char *text, size_t size)
+{
+	uint32_t error = ((const struct block_key *)key)->error;
+	bool is_status = error >= BLOCK_STATUS;
+	uint32_t number = is_status ? (uint32_t)errno_of_status(error - BLOCK_STATUS) : error;
+
+	if (error && !number)
+		snprintf(text, size, "status-%u", error - BLOCK_STATUS);
+	else
+		snprintf(text, size, "%s", error ? plumb_errno_name(number) : "0");
+}
+
+const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
+	{PLUMB_FIELD("disk", BLOCK_BY_DISK, PLUMB_WORD, block_key, disk)},
+	{"part", BLOCK_BY_PART, .format = format_part},
+	{PLUMB_NAMED_FIELD("op", BLOCK_BY_OP, PLUMB_NAME, block_key, op, ops)},
+	{PLUMB_NAMED_FIELD("flags", BLOCK_BY_FLAGS, PLUMB_FLAGS, block_key, flags, flags)},
+	{PLUMB_FIELD("size", BLOCK_BY_SIZE, PLUMB_BYTES_2, block_key, size)},
+	{"errno", BLOCK_BY_ERRNO, .format = format_errno},
+	{PLUMB_NAMED_FIELD("stage", BLOCK_BY_STAGE, PLUMB_NAME, block_key, stage, stages)},
+};
 
 static const struct bpf_object *used;
 
@@ -73,7 +147,7 @@ static void name_request(const struct plumb_run *run, const struct plumb_flight 
 		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
 	else /* the programs read the name of its disk when it is issued */
 		plumb_disk_name(r->key.dev, disk, sizeof(disk));
-	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, block_op_name(r->key.op), r->bytes,
+	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, op_name(r->key.op), r->bytes,
 		 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
 }
 
@@ -83,6 +157,106 @@ const struct plumb_inflight block_inflight = {
 	.read_rest = read_requests,
 	.name = name_request,
 };
+
+/* --- slow ones --- */
+
+static int print(const void *record, FILE *out);
+
+static struct plumb_in_order waiting = {.size = sizeof(struct block_slow), .print = print};
+static bool as_json, headed;
+
+void block_slow_begin(bool json)
+{
+	as_json = json;
+	plumb_in_order_offer(&waiting);
+}
+
+int block_slow_add(const void *record, size_t size)
+{
+	return plumb_in_order_add(&waiting, record, size);
+}
+
+int block_slow_print(bool all, uint64_t *again)
+{
+	return plumb_in_order_print(&waiting, all, again);
+}
+
+/* The request's key, for the fields that format keys. */
+static struct block_key key_of(const struct block_slow *r)
+{
+	struct block_key key = {.dev = r->dev, .op = r->op, .flags = r->flags, .error = r->error};
+
+	snprintf(key.disk, sizeof(key.disk), "%.*s", BLOCK_DISK_LEN - 1, r->disk);
+	return key;
+}
+
+/* R's member that is the key BY. */
+static const char *text_of(const struct block_slow *r, uint32_t by, char *text, size_t size)
+{
+	const struct block_key key = key_of(r);
+
+	for (size_t i = 0; i < BLOCK_N_FIELDS; i++)
+		if (block_fields[i].bit == by)
+			plumb_field_format(&block_fields[i], &key, text, size);
+	return text;
+}
+
+void block_slow_print_none(uint64_t min_ns, FILE *out)
+{
+	plumb_in_order_print_none(&waiting, min_ns, out);
+}
+
+static void print_line(const struct block_slow *r, FILE *out)
+{
+	char text[64], comm[PLUMB_ESCAPED];
+
+	if (!headed)
+		fprintf(out, "%-12s %6s %6s %6s %6s %-7s %-5s %5s %s\n", "ENDED", "TOOK", "BEFORE",
+			"QUEUED", "DEVICE", "DISK", "OP", "BYTES", "COMM/TID FLAGS");
+	headed = true;
+	plumb_in_order_print_time(r->end, out);
+	for (int i = 0; i < BLOCK_STAGES; i++)
+		fprintf(out, " %6s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
+	fprintf(out, " %-7s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
+	fprintf(out, " %-5s %5s", op_name(r->op), plumb_format_size(r->bytes, text, sizeof(text)));
+	plumb_escape(comm, r->comm, sizeof(comm));
+	fprintf(out, " %s/%u", comm, r->tid);
+	if (r->flags)
+		fprintf(out, " %s", text_of(r, BLOCK_BY_FLAGS, text, sizeof(text)));
+	if (r->error)
+		fprintf(out, " %s", text_of(r, BLOCK_BY_ERRNO, text, sizeof(text)));
+	fputc('\n', out);
+}
+
+static json_t *json_of(const struct block_slow *r)
+{
+	const struct block_key key = key_of(r);
+	struct timespec t = plumb_in_order_time(r->end);
+	char text[PLUMB_ESCAPED + 64];
+	json_t *j = json_object();
+
+	json_object_set_new(j, "end", plumb_json_time(&t));
+	json_object_set_new(j, "pid", json_integer(r->pid));
+	json_object_set_new(j, "tid", json_integer(r->tid));
+	plumb_escape(text, r->comm, sizeof(text));
+	json_object_set_new(j, "comm", json_string(text));
+	for (const struct plumb_field *f = block_fields; f < block_fields + BLOCK_N_FIELDS; f++)
+		if (!(f->bit & (BLOCK_BY_SIZE | BLOCK_BY_STAGE))) /* exact below */
+			json_object_set_new(j, f->name, plumb_field_json(f, &key));
+	json_object_set_new(j, "bytes", json_integer(r->bytes));
+	json_object_set_new(j, "sector", plumb_json_u64(r->sector));
+	for (int i = 0; i < BLOCK_STAGES; i++)
+		json_object_set_new(j, stages[i], plumb_json_u64(r->ns[i]));
+	return json_pack("{s:o}", "request", j);
+}
+
+static int print(const void *record, FILE *out)
+{
+	if (as_json)
+		return plumb_json_print(json_of(record), out);
+	print_line(record, out);
+	return 0;
+}
 
 /* --- counters --- */
 

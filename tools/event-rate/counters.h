@@ -11,34 +11,32 @@
 
 struct bpf_object;
 
-struct counters {
+/* Other events are trace targets. */
+extern struct counters {
 	struct event events[RATE_MAX_COUNTERS];
 	uint32_t n;
-	int cpus; /* possible ones; -1: they are not known yet */
-	int *fds; /* of event I on CPU C at C * n + I; -1: the CPU is offline, or needs none */
-};
+} counters;
 
 /* Adds an event, unless it is there already; 0, or -E2BIG. */
-int counters_add(struct counters *c, const struct event *e);
+int counters_add(const struct event *e);
 
 /* A bit for each event of SOFTWARE that has no modifiers (ALL_MODES), or that has some. */
-uint32_t counters_of(const struct counters *c, uint64_t software, bool all_modes);
+uint32_t counters_of(uint64_t software, bool all_modes);
 
 /*
  * Opens a counter of each event on each CPU that is online, but for events in DIRECT.  0, or -errno
  * after a message: -EOPNOTSUPP if this kernel or CPU does not count an event.
  */
-int counters_open(struct counters *c, uint32_t direct);
+int counters_open(uint32_t direct);
 
 /* Gives them to a loaded object; 0 or -errno. */
-int counters_fill(const struct counters *c, const struct bpf_object *object);
+int counters_fill(const struct bpf_object *object);
 
 /* Reads them all and charges what they counted: runs the program on_report on each CPU. */
-void counters_settle(const struct counters *c, const struct bpf_object *object);
+void counters_settle(const struct bpf_object *object);
 
 /* The state of event I, summed over all CPUs. */
-struct rate_state counters_state(const struct counters *c, const struct bpf_object *object,
-				 uint32_t i);
+struct rate_state counters_state(const struct bpf_object *object, uint32_t i);
 
 /* Lists the events, and whether each can be counted here. */
 void counters_list(FILE *out);

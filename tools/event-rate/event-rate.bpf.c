@@ -59,14 +59,20 @@ static __always_inline void count_event(struct task_struct *task, __u32 i, __u32
 {
 	__u32 at = cpu * rate_config.n + i;
 	struct rate_state *s = bpf_map_lookup_elem(&rate_states, &at);
+	__u32 slot;
 	__u64 n;
 
 	if (!s)
 		return;
 	n = rate_config.direct & 1U << i ? leaves : count_since(s, at);
 	if (!(rate_config.after & 1U << i)) {
-		if (n && wanted)
-			charge(slot_of(task, i, cpu), cpu, n, true);
+		if (!n || !wanted)
+			return;
+		slot = slot_of(task, i, cpu);
+		if (!slot && rate_config.clocks & 1U << i)
+			s->pooled += n;
+		else
+			charge(slot, cpu, n, true);
 		return;
 	}
 	/*

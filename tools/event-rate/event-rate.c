@@ -3,8 +3,6 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
@@ -50,7 +48,7 @@ static bool add_event(const char *text, bool number)
 	if (!strcmp(text, "help"))
 		return list(), true;
 	if (event_parse(text, &e)) {
-		if (counters_add(&rates_counters, &e))
+		if (counters_add(&e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
 		rates_lay_out_columns(&tool);
 		return true;
@@ -65,7 +63,7 @@ static bool add_event(const char *text, bool number)
 static void complete(struct plumb_options *o)
 {
 	(void)o;
-	if (!rates_counters.n && !plumb_trace_targets.n_patterns && !unknown)
+	if (!counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
 }
 
@@ -73,7 +71,7 @@ static void complete(struct plumb_options *o)
 
 static uint32_t direct(void)
 {
-	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
+	return counters_of(PERF_COUNT_SW_CONTEXT_SWITCHES, true);
 }
 
 static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
@@ -87,48 +85,43 @@ static int open_skeleton(struct plumb_bpf *bpf, bool calibration)
 	*bpf = PLUMB_BPF_OF(skel, "");
 	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
 	config = (struct rate_config *)&skel->rodata->rate_config;
-	config->n = rates_counters.n;
+	config->n = counters.n;
 	config->direct = direct();
 	config->after = rates_after();
+	config->clocks = rates_clocks();
 	skel->bss->rate_counting = calibration;
 	if (!calibration)
 		counting = &skel->bss->rate_counting;
-	all = rates_counters.n * libbpf_num_possible_cpus() ?: 1;
+	all = counters.n * libbpf_num_possible_cpus() ?: 1;
 	return bpf_map__set_max_entries(skel->maps.rate_events, all)
 		       ?: bpf_map__set_max_entries(skel->maps.rate_states, all);
 }
 
-/* Names the events of counters as hooks, from FIRST on. */
-static void name_hooks(struct plumb_bpf *bpf, size_t first)
+/* Names as hooks, from FIRST on, the one at which counters are READ, if any, and their events. */
+static void name_hooks(struct plumb_bpf *bpf, size_t first, const char *read)
 {
 	const size_t last = PLUMB_MAX_HOOKS - 2;
 
-	for (uint32_t i = 0; i < rates_counters.n && first <= last; i++, first++) {
-		if (first == last && i + 1 < rates_counters.n)
+	if (read && first < last)
+		snprintf(bpf->hooks[first], sizeof(bpf->hooks[first]), "%s", read);
+	first += !!read;
+	for (uint32_t i = 0; i < counters.n && first <= last; i++, first++) {
+		if (first == last && i + 1 < counters.n)
 			snprintf(bpf->hooks[first], sizeof(bpf->hooks[first]), "and %u more",
-				 rates_counters.n - i);
+				 counters.n - i);
 		else
 			snprintf(bpf->hooks[first], sizeof(bpf->hooks[first]), "%s",
-				 rates_counters.events[i].name);
+				 counters.events[i].name);
 	}
-}
-
-/* The hook at which counters are read; returns the number of the next. */
-static size_t name_switch(struct plumb_bpf *bpf, size_t first)
-{
-	if (first < PLUMB_MAX_HOOKS - 2)
-		snprintf(bpf->hooks[first], sizeof(bpf->hooks[first]), "sched_switch");
-	return first + 1;
 }
 
 static int open_counters(struct plumb_bpf *bpf, bool calibration)
 {
 	int err = open_skeleton(bpf, calibration);
 
-	if (err)
-		return err;
-	name_hooks(bpf, name_switch(bpf, 0));
-	return 0;
+	if (!err)
+		name_hooks(bpf, 0, "sched_switch");
+	return err;
 }
 
 /* Trace targets, and counters beside them. */
@@ -139,9 +132,9 @@ static int open_targets(struct plumb_bpf *bpf, bool calibration)
 
 	if (err)
 		return err;
-	bpf->config->interleaved = rates_counters.n || t->functions.n < t->n;
-	if (rates_counters.n)
-		name_hooks(bpf, name_switch(bpf, plumb_trace_targets.n_patterns));
+	bpf->config->interleaved = counters.n || t->functions.n < t->n;
+	if (counters.n)
+		name_hooks(bpf, plumb_trace_targets.n_patterns, "sched_switch");
 	return 0;
 }
 
@@ -150,12 +143,12 @@ static int attach_events(const struct plumb_bpf *bpf, struct plumb_probes *probe
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < rates_counters.n && !err; i++) {
+	for (uint32_t i = 0; i < counters.n && !err; i++) {
 		const uint64_t target = PLUMB_TARGET(i, PLUMB_RESULT_NONE, 0);
 
-		snprintf(what, size, "%s", rates_counters.events[i].name);
+		snprintf(what, size, "%s", counters.events[i].name);
 		err = plumb_probe_software_event(probes, bpf->object, "on_event",
-						 rates_counters.events[i].config, &target);
+						 counters.events[i].config, &target);
 	}
 	return err;
 }
@@ -171,8 +164,8 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 		bpf->cpus_left = ((struct event_rate_bpf *)bpf->owner)->bss->plumb_cpus_left;
 	bpf->copied = copied;
 	bpf->attach = attach_events;
-	bpf->config->interleaved = rates_counters.n > 1;
-	name_hooks(bpf, 0);
+	bpf->config->interleaved = counters.n > 1;
+	name_hooks(bpf, 0, NULL);
 	return 0;
 }
 
@@ -184,8 +177,8 @@ static const char *only_counters(const struct plumb_options *o)
 
 static const char *only_software(const struct plumb_options *o)
 {
-	for (uint32_t i = 0; i < rates_counters.n; i++)
-		if (!event_is_occurrence(&rates_counters.events[i]))
+	for (uint32_t i = 0; i < counters.n; i++)
+		if (!event_is_occurrence(&counters.events[i]))
 			return "some events are clocks, of the hardware, or have modifiers";
 	return only_counters(o);
 }
@@ -219,8 +212,8 @@ static size_t append_mechanisms(size_t n, const struct plumb_mechanism *from, si
 		    from[i].open == open_counters || from[i].open == open_events)
 			continue;
 		mechanisms[n] = from[i];
-		mechanisms[n].programs = rates_counters.n ? on_switch : NULL;
-		mechanisms[n++].run = rates_counters.n ? on_report : NULL;
+		mechanisms[n].programs = counters.n ? on_switch : NULL;
+		mechanisms[n++].run = counters.n ? on_report : NULL;
 	}
 	return n;
 }
@@ -260,18 +253,18 @@ static int prepare(struct plumb_options *o)
 		return plumb_error(ENOENT, "no such event: %s%s (-l lists them)", unknown,
 				   event_suggest(unknown, text, sizeof(text)));
 	o->by |= PLUMB_BY_TARGET;
-	if (rates_counters.n)
-		err = counters_open(&rates_counters, direct());
+	if (counters.n)
+		err = counters_open(direct());
 	if (!err && plumb_trace_targets.n_patterns)
 		err = prepare_targets(o);
-	if (!err && rates_counters.n)
+	if (!err && counters.n)
 		choose_overhead();
 	return err;
 }
 
 static int fill(struct bpf_object *loaded)
 {
-	return rates_counters.n ? counters_fill(&rates_counters, loaded) : 0;
+	return counters.n ? counters_fill(loaded) : 0;
 }
 
 /* The first time, what the counters have counted so far is dropped. */
@@ -279,34 +272,21 @@ static void settle(const struct plumb_run *run)
 {
 	object = run->instance.bpf.object;
 	if (run->instance.mechanism->run)
-		counters_settle(&rates_counters, object);
+		counters_settle(object);
 	*counting = 1;
-}
-
-/* A page fault, a minor one. */
-static void fault(void)
-{
-	static volatile char *page;
-	const size_t size = sysconf(_SC_PAGESIZE);
-
-	if (!page)
-		page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise((void *)page, size, MADV_DONTNEED))
-		return;
-	*page = 1;
 }
 
 /* The cost of a switch, if there are counters, has been measured by now. */
 static void calibrate(struct plumb_run *run)
 {
-	if (plumb_trace_targets.n_patterns && !rates_counters.n)
+	if (plumb_trace_targets.n_patterns && !counters.n)
 		plumb_trace_targets_calibrate(run);
 	if (run->instance.mechanism->open != open_events)
 		return;
 	run->overhead = (struct plumb_overhead){.how = "nothing to trigger"};
-	if ((counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS, true) |
-	     counters_of(&rates_counters, PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) &&
-	    plumb_calibrate(run, fault))
+	if ((counters_of(PERF_COUNT_SW_PAGE_FAULTS, true) |
+	     counters_of(PERF_COUNT_SW_PAGE_FAULTS_MIN, true)) &&
+	    plumb_calibrate(run, plumb_page_fault))
 		tool.overhead.traced = "a page fault";
 }
 
@@ -320,7 +300,7 @@ static void finish(const struct plumb_run *run, const struct plumb_snapshot *tot
 static void print_footer(FILE *out)
 {
 	rates_print_counters(object, out);
-	if (rates_counters.n && plumb_trace_targets.n_patterns)
+	if (counters.n && plumb_trace_targets.n_patterns)
 		fputs("names: counters are charged to the name and cgroup that a thread has when "
 		      "it\n    leaves its CPU, tracepoints and functions to those of the moment\n",
 		      out);

@@ -20,7 +20,7 @@ struct rate_config {
 	__u32 direct; /* a bit for each that is the run of the program itself: context-switches */
 	/* A bit for each that the kernel counts in a switch after the program: cgroup-switches. */
 	__u32 after;
-	__u32 pad;
+	__u32 clocks; /* A bit for each clock among other events, whose ns [other] does not have. */
 };
 
 /* A counter on a CPU, as it was read last. */
@@ -31,7 +31,9 @@ struct rate_state {
 	/* Of AFTER: */
 	__u64 left;    /* the slot of the thread that left last, plus 1; 0: none */
 	__u64 surplus; /* events beyond the first of a switch, which are nobody's */
-	__u64 pad[2];
+	/* Of CLOCKS: ns of keys for which there was no row. */
+	__u64 pooled;
+	__u64 pad;
 };
 _Static_assert(sizeof(struct rate_state) == 64, "one cache line");
 

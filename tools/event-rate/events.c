@@ -217,16 +217,12 @@ bool events_are_same(const struct event *a, const struct event *b)
 
 const char *event_kind(const struct event *e)
 {
-	switch (e->type) {
-	case PERF_TYPE_SOFTWARE:
-		return "software";
-	case PERF_TYPE_HW_CACHE:
-		return "hardware cache";
-	case PERF_TYPE_RAW:
-		return "raw hardware";
-	default:
-		return "hardware";
-	}
+	static const char *const kinds[] = {[PERF_TYPE_HARDWARE] = "hardware",
+					    [PERF_TYPE_SOFTWARE] = "software",
+					    [PERF_TYPE_HW_CACHE] = "hardware cache",
+					    [PERF_TYPE_RAW] = "raw hardware"};
+
+	return kinds[e->type];
 }
 
 bool event_is_unsupported(int err)

@@ -11,8 +11,6 @@
 #include <plumb/core/log.h>
 #include <plumb/targets/trace-targets.h>
 
-struct counters rates_counters = {.cpus = -1};
-
 /* --- the key --- */
 
 /* As perf spells it: "sched:sched_switch"; functions as they were named, "k:do_wp_page". */
@@ -21,11 +19,11 @@ static const char *name_event(uint32_t event, char *text, size_t size)
 	const struct plumb_targets *t = &plumb_trace_targets.targets;
 	char name[256];
 
-	if (event < rates_counters.n) {
-		snprintf(text, size, "%s", rates_counters.events[event].name);
+	if (event < counters.n) {
+		snprintf(text, size, "%s", counters.events[event].name);
 		return text;
 	}
-	event -= rates_counters.n;
+	event -= counters.n;
 	plumb_targets_name(t, event, false, name, sizeof(name));
 	if (plumb_targets_kind(t, event) == PLUMB_TARGET_TRACEPOINT)
 		snprintf(text, size, "%s", name + strlen("t:"));
@@ -51,21 +49,21 @@ static int find_cycles(uint32_t instructions)
 	struct event cycles = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
 	const struct event *e;
 
-	if (instructions >= rates_counters.n)
+	if (instructions >= counters.n)
 		return -1;
-	e = &rates_counters.events[instructions];
+	e = &counters.events[instructions];
 	if (e->type != PERF_TYPE_HARDWARE || e->config != PERF_COUNT_HW_INSTRUCTIONS)
 		return -1;
 	cycles.modes = e->modes;
-	for (uint32_t i = 0; i < rates_counters.n; i++)
-		if (events_are_same(&rates_counters.events[i], &cycles))
+	for (uint32_t i = 0; i < counters.n; i++)
+		if (events_are_same(&counters.events[i], &cycles))
 			return i;
 	return -1;
 }
 
 static bool is_clock(uint32_t event)
 {
-	return event < rates_counters.n && event_is_clock(&rates_counters.events[event]);
+	return event < counters.n && event_is_clock(&counters.events[event]);
 }
 
 /* Cycles of the row's thread or group, if the row is of instructions. */
@@ -95,34 +93,28 @@ static double column_value(int id, const struct plumb_report *r, const struct pl
 	return of ? (double)row->count / of : NAN;
 }
 
+static const struct plumb_column all_columns[] = {
+	{"ipc", PLUMB_COLUMN_RATIO,
+	 "Of instructions, if cycles are counted, too: instructions per cycle.", IPC, column_value,
+	 NULL},
+	{"cpus", PLUMB_COLUMN_RATIO,
+	 "Of cpu-clock and task-clock: the CPUs that were used, on average.", CPUS, column_value,
+	 NULL},
+};
+
 void rates_lay_out_columns(struct plumb_tool *tool)
 {
-	static const struct plumb_column ipc = {
-		"ipc",
-		PLUMB_COLUMN_RATIO,
-		"Of instructions, if cycles are counted, too: instructions per cycle.",
-		IPC,
-		column_value,
-		NULL};
-	static const struct plumb_column cpus = {
-		"cpus",
-		PLUMB_COLUMN_RATIO,
-		"Of cpu-clock and task-clock: the CPUs that were used, on average.",
-		CPUS,
-		column_value,
-		NULL};
 	static struct plumb_column columns[3];
+	bool has[] = {[IPC] = false, [CPUS] = false};
 	size_t n = 0;
-	bool has_clocks = false, has_ipc = false;
 
-	for (uint32_t i = 0; i < rates_counters.n; i++) {
-		has_clocks |= is_clock(i);
-		has_ipc |= find_cycles(i) >= 0;
+	for (uint32_t i = 0; i < counters.n; i++) {
+		has[IPC] |= find_cycles(i) >= 0;
+		has[CPUS] |= is_clock(i);
 	}
-	if (has_ipc)
-		columns[n++] = ipc;
-	if (has_clocks)
-		columns[n++] = cpus;
+	for (size_t i = 0; i < 2; i++)
+		if (has[i])
+			columns[n++] = all_columns[i];
 	tool->measure.columns = columns;
 }
 
@@ -135,29 +127,42 @@ static double percent_of(const struct rate_state *s)
 
 uint32_t rates_after(void)
 {
-	return counters_of(&rates_counters, PERF_COUNT_SW_CONTEXT_SWITCHES, false) |
-	       counters_of(&rates_counters, CGROUP_SWITCHES, true) |
-	       counters_of(&rates_counters, CGROUP_SWITCHES, false);
+	return counters_of(PERF_COUNT_SW_CONTEXT_SWITCHES, false) |
+	       counters_of(CGROUP_SWITCHES, true) | counters_of(CGROUP_SWITCHES, false);
+}
+
+/* A bit for each clock, unless all events are clocks. */
+uint32_t rates_clocks(void)
+{
+	uint32_t clocks = 0, n = 0;
+
+	for (uint32_t i = 0; i < counters.n; i++)
+		if (is_clock(i)) {
+			clocks |= 1U << i;
+			n++;
+		}
+	return n == counters.n + plumb_trace_targets.targets.n ? 0 : clocks;
 }
 
 void rates_add_json(json_t *json, const struct plumb_report *r)
 {
-	json_t *all = json_array(), *one;
+	json_t *all = json_array();
+	const struct event *e;
 	struct rate_state s;
 
-	for (uint32_t i = 0; i < rates_counters.n; i++) {
-		s = counters_state(&rates_counters, r->run->instance.bpf.object, i);
-		one = json_object();
-		json_object_set_new(one, "event", json_string(rates_counters.events[i].name));
-		json_object_set_new(one, "kind",
-				    json_string(event_kind(&rates_counters.events[i])));
-		json_object_set_new(one, "counted_percent", json_real(percent_of(&s)));
-		json_object_set_new(one, "unread", plumb_json_u64(s.unread));
+	for (uint32_t i = 0; i < counters.n; i++) {
+		e = &counters.events[i];
+		s = counters_state(r->run->instance.bpf.object, i);
 		/* Of other events nobody compares. */
-		json_object_set_new(one, "surplus",
-				    rates_after() & 1U << i ? plumb_json_u64(s.surplus)
-							    : json_null());
-		json_array_append_new(all, one);
+		json_array_append_new(
+			all,
+			json_pack("{s:s, s:s, s:f, s:o, s:o, s:o}", "event", e->name, "kind",
+				  event_kind(e), "counted_percent", percent_of(&s), "unread",
+				  plumb_json_u64(s.unread), "surplus",
+				  rates_after() & 1U << i ? plumb_json_u64(s.surplus) : json_null(),
+				  "pooled",
+				  rates_clocks() & 1U << i ? plumb_json_u64(s.pooled)
+							   : json_null()));
 	}
 	json_object_set_new(json, "counters", all);
 }
@@ -165,26 +170,32 @@ void rates_add_json(json_t *json, const struct plumb_report *r)
 void rates_print_counters(const struct bpf_object *object, FILE *out)
 {
 	struct rate_state s;
+	const char *name;
+	char time[32];
 
-	for (uint32_t i = 0; i < rates_counters.n; i++) {
-		s = counters_state(&rates_counters, object, i);
+	for (uint32_t i = 0; i < counters.n; i++) {
+		name = counters.events[i].name;
+		s = counters_state(object, i);
 		if (s.running < s.enabled)
-			fprintf(out, "scaled: %s counted %.0f %% of the time\n",
-				rates_counters.events[i].name, percent_of(&s));
+			fprintf(out, "scaled: %s counted %.0f %% of the time\n", name,
+				percent_of(&s));
 		if (s.unread)
 			fprintf(out,
 				"not counted: %s, %llu"
 				" times that a thread ran (on a CPU that came online later)\n",
-				rates_counters.events[i].name, (unsigned long long)s.unread);
+				name, (unsigned long long)s.unread);
 		if (s.surplus)
 			fprintf(out, "not counted: %s, %llu events beyond one for each switch\n",
-				rates_counters.events[i].name, (unsigned long long)s.surplus);
+				name, (unsigned long long)s.surplus);
+		if (s.pooled)
+			fprintf(out, "not in [other]: %s, %s\n", name,
+				plumb_format_time(s.pooled, PLUMB_AUTO, time, sizeof(time)));
 	}
 }
 
 static void warn_silent(const struct plumb_snapshot *total, uint64_t elapsed)
 {
-	size_t n = rates_counters.n + plumb_trace_targets.targets.n, silent = n;
+	size_t n = counters.n + plumb_trace_targets.targets.n, silent = n;
 	bool *occurred = calloc(n, sizeof(*occurred));
 	char name[256], time[32];
 	uint32_t event;
@@ -213,8 +224,8 @@ void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
 	uint64_t unread = 0;
 
 	warn_silent(total, elapsed);
-	for (uint32_t i = 0; i < rates_counters.n; i++)
-		unread += counters_state(&rates_counters, object, i).unread;
+	for (uint32_t i = 0; i < counters.n; i++)
+		unread += counters_state(object, i).unread;
 	if (unread)
 		plumb_cpus_note_lost();
 }

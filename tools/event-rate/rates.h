@@ -9,11 +9,11 @@
 
 #include "counters.h"
 
-/* The events of counters; other events are trace targets. */
-extern struct counters rates_counters;
-
 /* A bit for each that the kernel counts in a switch after the program. */
 uint32_t rates_after(void);
+
+/* A bit for each clock among other events: its ns do not add up with these. */
+uint32_t rates_clocks(void);
 
 /* The key "event". */
 extern const struct plumb_field rates_field;

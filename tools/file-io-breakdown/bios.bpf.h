@@ -91,20 +91,15 @@ static __always_inline void call_change(const struct io_owner *owner, __u64 now,
 
 static __always_inline void bio_ends(__u64 id, struct io_bio *b, __u64 now)
 {
+	__u32 dev = b->counted ? b->dev : b->queued ? b->below : 0;
 	struct io_disk *d;
 
-	if (b->counted) {
-		disk_change(b->dev, now, -1, 0, 0);
-		d = disk_get(b->dev);
-		if (d)
-			d->by = b->by;
+	disk_change(dev, now, -1, 0, 0);
+	d = disk_get(dev);
+	if (d)
+		d->by = b->by;
+	if (b->counted)
 		call_change(&b->owner, now, -1, 0, -(__s64)b->flush);
-	} else if (b->queued) {
-		disk_change(b->below, now, -1, 0, 0);
-		d = disk_get(b->below);
-		if (d)
-			d->by = b->by;
-	}
 	bpf_map_delete_elem(&io_bios, &id);
 }
 
@@ -197,7 +192,7 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 
 PROGRAM_COPIES(bio_queued, "raw_tp/block_bio_queue")
 {
-	return bio_submitted((struct bio *)argument(ctx, io_config.arg_queue), copy, false);
+	return bio_submitted((struct bio *)argument(ctx, block_config.arg_queue), copy, false);
 }
 
 /*
@@ -213,7 +208,7 @@ int bio_throttled(__u64 *ctx)
 /* Only of disks without requests: otherwise the kernel reports the request's completion. */
 PROGRAM_COPIES(bio_completed, "raw_tp/block_bio_complete")
 {
-	__u64 id = argument(ctx, io_config.arg_complete);
+	__u64 id = argument(ctx, block_config.arg_bio_complete);
 	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
 
 	if (b)
@@ -227,7 +222,7 @@ PROGRAM_COPIES(bio_completed, "raw_tp/block_bio_complete")
  */
 PROGRAM_COPIES(bio_split_off, "raw_tp/block_split")
 {
-	struct bio *part = (struct bio *)argument(ctx, io_config.arg_split);
+	struct bio *part = (struct bio *)argument(ctx, block_config.arg_split);
 	__u64 rest = (__u64)BPF_CORE_READ(part, bi_private), id = (__u64)part;
 	struct io_bio *of = bpf_map_lookup_elem(&io_bios, &rest), b;
 
@@ -261,7 +256,7 @@ static __always_inline int bio_remapped(struct bio *bio, __u32 dev, __u64 sector
 
 PROGRAM_COPIES(bio_mapped, "raw_tp/block_bio_remap")
 {
-	if (io_config.arg_remap)
+	if (block_config.arg_remap)
 		return bio_remapped((struct bio *)ctx[1], ctx[2], ctx[3]);
 	return bio_remapped((struct bio *)ctx[0], ctx[1], ctx[2]);
 }

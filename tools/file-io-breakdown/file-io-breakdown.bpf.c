@@ -7,17 +7,13 @@ enum { SPLIT_PARTS = IO_PARTS };
 #include <plumb/bpf/syscall/selection.bpf.h>
 #include <plumb/bpf/syscall/untimed.bpf.h>
 
-/* 1 + the kind of a call that is only counted, by enum plumb_abi; 0: it is not. */
+/* Calls that are only counted. */
 const volatile __u8 io_untimed[2 * PLUMB_SYSCALLS] = {};
 
 static __always_inline void count_untimed(struct task_struct *task, __u32 nr, __u32 abi)
 {
-	__u64 i = nr;
+	__u32 i = syscall_kind(io_untimed, nr, abi);
 
-	barrier_var(i); /* as in syscall_is_in() */
-	if (i >= PLUMB_SYSCALLS)
-		return;
-	i = io_untimed[(abi ? PLUMB_SYSCALLS : 0) + i];
 	if (i && filter_entry(task))
 		untimed_count(i - 1);
 }
@@ -26,12 +22,12 @@ static __always_inline void count_untimed(struct task_struct *task, __u32 nr, __
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
 #include "requests.bpf.h"
-#include "file.bpf.h"
 
 #define PLUMB_KEY struct io_key
 #include <plumb/bpf/key/key.bpf.h>
 #define RETURN_CALL io_record
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
+#include "file.bpf.h"
 
 /* Frames of the stack that are searched for the place where a thread waits. */
 #define FRAMES 16
@@ -159,12 +155,18 @@ static __always_inline __u32 io_slot(const struct call_thread *t, struct task_st
 	return slot;
 }
 
+/* What a call has waited for, but its parts. */
+static __always_inline void describe_waits(struct io_waited *w, const struct io_call *own)
+{
+	w->other = own->other;
+	w->dev = own->dev;
+	__builtin_memcpy(w->fs, own->fs, sizeof(w->fs));
+}
+
 /* What a record has of a call of the current thread but its time and its parts. */
 static __always_inline void describe(struct io_record *r, const struct call_thread *t,
 				     struct task_struct *task, __u64 call, long ret, __u32 cpu)
 {
-	const struct io_call *own = &t->own;
-
 	r->ret = ret;
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->pid = current_pid(task);
@@ -172,9 +174,7 @@ static __always_inline void describe(struct io_record *r, const struct call_thre
 	r->nr = call;
 	r->abi = call >> 32;
 	r->cpu = cpu;
-	r->dev = own->dev;
-	r->other = own->other;
-	__builtin_memcpy(r->fs, own->fs, sizeof(r->fs));
+	describe_waits(&r->waited, &t->own);
 	bpf_get_current_comm(r->comm, sizeof(r->comm));
 }
 
@@ -191,7 +191,7 @@ static __always_inline void record(const struct timing_call *c, struct task_stru
 	r->end = bpf_ktime_get_ns();
 	r->ns = c->ns;
 	for (i = 0; i < IO_PARTS; i++)
-		r->off[i] = off[i];
+		r->waited.off[i] = off[i];
 	describe(r, c->t, task, c->call, c->ret, cpu);
 	bpf_ringbuf_submit(r, 0);
 }
@@ -211,13 +211,19 @@ static __always_inline void divide(const __u64 *ns, __u64 blocked, __u64 *off)
 	off[IO_UNEXPLAINED] = blocked;
 }
 
-/* The parts of the thread's call, which has ended. */
-static __always_inline void parts_of(const struct call_thread *t, __u64 *off)
+/* The parts in which the thread's call could run. */
+static __always_inline void divide_runnable(const struct call_thread *t, __u64 *off)
 {
 	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
 	off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
 	off[IO_RUNQ] = t->off[PLUMB_RUNQ] - off[IO_WAKE];
 	off[IO_RETURN] = 0;
+}
+
+/* The parts of the thread's call, which has ended. */
+static __always_inline void parts_of(const struct call_thread *t, __u64 *off)
+{
+	divide_runnable(t, off);
 	divide(t->own.ns, t->off[PLUMB_BLOCKED], off);
 }
 
@@ -248,13 +254,13 @@ static __always_inline __u32 return_slot(struct call_thread *t, struct task_stru
 static __always_inline void return_count(struct return_held *h, const struct plumb_return *r,
 					 __u32 cpu, __u64 n)
 {
-	__u64 on = r->ns;
+	__u64 on = r->ns, *off = h->call.waited.off;
 	int i;
 
-	h->call.off[IO_RETURN] = r->waited;
+	off[IO_RETURN] = r->waited;
 	for (i = 0; i < IO_PARTS; i++)
-		on -= h->call.off[i];
-	split_record_n(h->call.off, r->slot, cpu, r->ns, on, r->error, n);
+		on -= off[i];
+	split_record_n(off, r->slot, cpu, r->ns, on, r->error, n);
 }
 
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
@@ -266,7 +272,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 	__u32 nr;
 
 	return_call(return_registers(task), &nr, &ret);
-	parts_of(t, h->call.off);
+	parts_of(t, h->call.waited.off);
 	describe(&h->call, t, task, t->call, ret, cpu);
 	h->call.ns = t->ret.ns;
 	return_count(h, &t->ret, cpu, -1);
@@ -276,20 +282,13 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 /* A call that was slow before has a record. */
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
-	struct io_record *r;
-
 	return_count(h, &h->ret, cpu, 1);
 	if (h->call.ns >= io_config.slower_ns || h->ret.ns < io_config.slower_ns)
 		return;
 	h->call.ns = h->ret.ns;
 	h->call.end = h->ret.ended;
-	r = bpf_ringbuf_reserve(&io_records, sizeof(*r), 0);
-	if (!r) {
+	if (bpf_ringbuf_output(&io_records, &h->call, sizeof(h->call), 0))
 		io_count(dropped);
-		return;
-	}
-	*r = h->call;
-	bpf_ringbuf_submit(r, 0);
 }
 
 #include "so-far.bpf.h"

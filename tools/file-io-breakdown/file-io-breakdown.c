@@ -11,24 +11,19 @@
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/block-hooks.h>
+#include <plumb/functions/disk.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/kernel/types.h>
 #include <plumb/syscalls/syscall-options.h>
-#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/untimed.h>
 #include <plumb/user/hook-try.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "copies.h"
-#include "exchange.h"
-#include "fields.h"
 #include "file-io-breakdown.h"
 #include "file-io-breakdown.skel.h"
-#include "flights.h"
 #include "places.h"
+#include "programs.h"
 #include "singles.h"
 
 #define BUFFER_BYTES (4U << 20)
@@ -45,6 +40,41 @@ static struct block_hooks hooks;
 static const struct io_counts *counts;
 static uint32_t unseen_parts; /* parts: 1 << enum io_part */
 static struct bpf_object *live;
+
+const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
+	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
+	{"preempted", "PREE", "preempted", IO_PREEMPTED},
+	{"runq", "RUNQ", "runq", IO_RUNQ},
+	{"idle wakeup", "WAKE", "wake", IO_WAKE},
+	{"device", "DEV", "device", IO_DEVICE},
+	{"queue", "QUEUE", "queue", IO_QUEUE},
+	{"other device", "ODEV", "other_device", IO_OTHER_DEVICE},
+	{"other queue", "OQUE", "other_queue", IO_OTHER_QUEUE},
+	{"page cache", "CACHE", "page_cache", IO_CACHE},
+	{"file system", "FS", "file_system", IO_FS},
+	{"unexplained", "UNEX", "unexplained", IO_UNEXPLAINED},
+	{"return", "RET", "return", IO_RETURN},
+};
+
+static void format_disk(const void *key, char *text, size_t size)
+{
+	plumb_disk_name(((const struct io_key *)key)->dev, text, size);
+}
+
+#define N_FIELDS 4
+
+/* The key begins with that of a system call. */
+static const struct plumb_field *fields(void)
+{
+	static struct plumb_field all[N_FIELDS] = {
+		{PLUMB_FIELD("fs", IO_BY_FS, PLUMB_WORD, io_key, fs)},
+		{"disk", IO_BY_DISK, .format = format_disk},
+	};
+
+	all[2] = plumb_syscall_fields[0];
+	all[3] = plumb_syscall_fields[1];
+	return all;
+}
 
 /* All calls that read, write or sync a file, in all tables of system calls. */
 static void select_calls(void)
@@ -74,72 +104,23 @@ static void complete(struct plumb_options *o)
 	singles_begin(o->json);
 }
 
-/* Find the arguments of the tracepoints of bios, which before 5.11 begin with the queue. */
-static int find_bios(const struct btf *btf)
-{
-	const int queue = block_hook_argument(btf, "block_bio_queue", "bio"),
-		  complete = block_hook_argument(btf, "block_bio_complete", "bio"),
-		  split = block_hook_argument(btf, "block_split", "bio"),
-		  remap = block_hook_argument(btf, "block_bio_remap", "bio");
-
-	if (queue < 0 || complete < 0 || split < 0 || remap < 0)
-		return plumb_error(EOPNOTSUPP, "the tracepoints of bios have other arguments than "
-					       "this tool knows");
-	config.arg_queue = queue;
-	config.arg_complete = complete;
-	config.arg_split = split;
-	config.arg_remap = remap;
-	return 0;
-}
-
 static int prepare(struct plumb_options *o)
 {
-	struct btf *btf;
-	int err = block_hooks_find(o->btf, &hooks);
-
-	if (err)
-		return err;
-	btf = o->btf ? btf__parse(o->btf, NULL) : plumb_kernel_btf_get();
-	if (!btf)
-		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read");
-	err = find_bios(btf);
-	if (o->btf)
-		btf__free(btf);
-	else
-		plumb_kernel_btf_put(btf);
 	config.n_places = places_find(places);
 	if (!config.n_places)
 		unseen_parts = 1U << IO_CACHE;
-	return err;
+	return block_hooks_find(o->btf, &hooks);
 }
 
-/* Calls that are only counted. */
+/* Calls that are only counted: as they are reported, and their names. */
 static const char *const untimed[] = {"io_submit (AIO)", "sendfile", "splice",
 				      "copy_file_range", "msync",    NULL};
-static const struct {
-	const char *name;
-	uint8_t kind; /* in untimed */
-} untimed_calls[] = {
-	{"io_submit", 0}, {"sendfile", 1},        {"sendfile64", 1},
-	{"splice", 2},    {"copy_file_range", 3}, {"msync", 4},
-};
-
-static void find_untimed(uint8_t kinds[2 * PLUMB_SYSCALLS])
-{
-	int nr;
-
-	for (size_t i = 0; i < sizeof(untimed_calls) / sizeof(untimed_calls[0]); i++)
-		for (uint32_t abi = 0; abi < 2; abi++) {
-			nr = plumb_syscall_number(untimed_calls[i].name, abi);
-			if (nr >= 0 && nr < PLUMB_SYSCALLS)
-				kinds[abi * PLUMB_SYSCALLS + nr] = 1 + untimed_calls[i].kind;
-		}
-}
+static const char *const untimed_calls[][3] = {
+	{"io_submit"}, {"sendfile", "sendfile64"}, {"splice"}, {"copy_file_range"}, {"msync"}};
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct file_io_breakdown_bpf *skel = file_io_breakdown_bpf__open_opts(plumb_open_opts());
-	int err;
 
 	if (!skel)
 		return -errno;
@@ -155,15 +136,15 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!calibration) {
 		counts = &skel->bss->io_counts;
 		live = skel->obj;
-		flights_begin(&skel->bss->io_so_far);
-		find_untimed((uint8_t *)skel->rodata->io_untimed);
+		singles_use(&skel->bss->io_so_far);
+		for (size_t i = 0; untimed[i]; i++)
+			plumb_syscalls_are((uint8_t *)skel->rodata->io_untimed, untimed_calls[i],
+					   i);
 		plumb_untimed_use(skel->obj, untimed);
 	}
-	err = exchange_prepare(skel->obj, "request_completed_0", "request_completed_inlined");
-	copies_choose(skel->obj, hooks.preemptible);
 	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles))
 		strcpy(bpf->hooks[9], hooks.throttles);
-	return err;
+	return programs_choose(skel->obj, hooks.preemptible);
 }
 
 /*
@@ -226,7 +207,7 @@ static uint64_t value_of(size_t counter)
 
 static void print_counts(FILE *out)
 {
-	const uint64_t unseen = copies_unseen(live);
+	const uint64_t unseen = programs_unseen(live);
 	char text[512];
 	size_t n = snprintf(text, sizeof(text), "I/O:");
 
@@ -255,7 +236,7 @@ static void print_counts(FILE *out)
 
 static void counts_json(json_t *json, const struct plumb_report *r)
 {
-	const uint64_t unseen = copies_unseen(live);
+	const uint64_t unseen = programs_unseen(live);
 
 	(void)r;
 	json_object_set_new(json, "io_unseen",
@@ -298,8 +279,8 @@ int main(int argc, char **argv)
 		.options.complete = complete,
 		.options.selection = &selection,
 		.options.rings = plumb_rings_count,
-		.keys.fields = io_fields(),
-		.keys.n_fields = IO_N_FIELDS,
+		.keys.fields = fields(),
+		.keys.n_fields = N_FIELDS,
 		.keys.size = sizeof(struct io_key),
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_SYSCALL | IO_BY_FS | IO_BY_DISK,
 		.keys.max = 64,

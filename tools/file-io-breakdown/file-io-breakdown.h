@@ -54,8 +54,6 @@ struct io_place {
 
 struct io_config {
 	__u64 slower_ns; /* ns: calls of which a record is made; ~0: none */
-	/* The position of the bio among the arguments; the queue may precede it. */
-	__u32 arg_queue, arg_complete, arg_split, arg_remap;
 	__u32 n_places, pad;
 };
 
@@ -73,28 +71,31 @@ struct io_submitter {
 	char comm[PLUMB_COMM_LEN];
 };
 
+/* What a call has waited for. */
+struct io_waited {
+	__u64 off[IO_PARTS];       /* ns */
+	struct io_submitter other; /* of the I/O of others that it waited for last */
+	char fs[IO_NAME_LEN];
+	__u32 dev, pad;
+};
+
 /* A call, for --slower. */
 struct io_record {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
 	__u64 ns;
-	__u64 off[IO_PARTS];
+	struct io_waited waited;
 	__s64 ret;
 	__u64 cgroup;
 	__u32 pid, tid;
 	__u32 nr, abi;
-	__u32 cpu, dev;
-	struct io_submitter other; /* of the I/O of others that it waited for last */
-	char fs[IO_NAME_LEN];
+	__u32 cpu, pad;
 	char comm[PLUMB_COMM_LEN];
 };
 
 /* A call that has not ended. */
 struct io_so_far {
-	__u64 off[IO_PARTS];
-	__u32 in; /* enum io_part: where it is; IO_ALL_PARTS: it has ended */
-	__u32 dev;
-	struct io_submitter other; /* as in a record */
-	char fs[IO_NAME_LEN];
+	struct io_waited waited;
+	__u32 in, pad; /* enum io_part: where it is; IO_ALL_PARTS: it has ended */
 };
 
 /* What else happened, in the whole run. */

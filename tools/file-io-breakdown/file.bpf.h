@@ -6,10 +6,8 @@
 #include "call.bpf.h"
 #include <plumb/bpf/block/request.bpf.h>
 #include <plumb/bpf/core/file.bpf.h>
-#include <plumb/bpf/syscall/syscall.bpf.h>
-
-/* Kernel stacks on x86_64 and arm64; only used where no helper returns the registers. */
-#define KERNEL_STACK 16384
+#include <plumb/bpf/sched/return.bpf.h>
+#include <plumb/bpf/syscall/selection.bpf.h>
 
 /* Of super blocks: include/uapi/linux/magic.h, include/linux/fs.h */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
@@ -22,19 +20,6 @@ struct block_device___disk {
 struct bdev_inode___any {
 	struct inode vfs_inode;
 } __attribute__((preserve_access_index));
-
-static __always_inline __u32 file_descriptor(struct task_struct *task)
-{
-	struct pt_regs *regs = syscall_registers();
-
-	if (!regs)
-		regs = (struct pt_regs *)(BPF_CORE_READ(task, stack) + KERNEL_STACK) - 1;
-#if defined(__TARGET_ARCH_x86)
-	if (syscall_abi(task) != PLUMB_ABI_NATIVE)
-		return BPF_CORE_READ(regs, bx);
-#endif
-	return PT_REGS_PARM1_CORE_SYSCALL(regs);
-}
 
 /* The block device that a file is, or on which its file system is. */
 static __always_inline struct block_device___disk *
@@ -132,7 +117,7 @@ static __always_inline void file_note(struct io_call *c, struct task_struct *tas
 	c->dev = 0;
 	c->of_fs = 0;
 	c->task = (__u64)task;
-	file = file_of(task, file_descriptor(task));
+	file = file_of(task, syscall_first_argument(return_registers(task), syscall_abi(task)));
 	if (!file)
 		return;
 	inode = BPF_CORE_READ(file, f_inode);

@@ -21,12 +21,18 @@ struct io_request {
 
 PLUMB_MAP(io_requests, HASH, IO_REQUESTS, __u64, struct io_request);
 
+/* It enters the device (N is 1) or leaves it (-1). */
+static __always_inline void request_moves(const struct io_request *r, __u64 now, __s64 n)
+{
+	disk_change(r->dev, now, 0, n, n * r->flush);
+	disk_change(r->above, now, 0, n, n * r->flush);
+	call_change(&r->owners[0], now, 0, n, 0);
+	call_change(&r->owners[1], now, 0, n, 0);
+}
+
 static __always_inline void request_leaves(__u64 id, struct io_request *r, __u64 now)
 {
-	disk_change(r->dev, now, 0, -1, -(__s64)r->flush);
-	disk_change(r->above, now, 0, -1, -(__s64)r->flush);
-	call_change(&r->owners[0], now, 0, -1, 0);
-	call_change(&r->owners[1], now, 0, -1, 0);
+	request_moves(r, now, -1);
 	bpf_map_delete_elem(&io_requests, &id);
 }
 
@@ -73,10 +79,7 @@ PROGRAM_COPIES(request_issued, "raw_tp/block_rq_issue")
 		return 0;
 	}
 	io_count(requests);
-	disk_change(r.dev, now, 0, 1, r.flush);
-	disk_change(r.above, now, 0, 1, r.flush);
-	call_change(&r.owners[0], now, 0, 1, 0);
-	call_change(&r.owners[1], now, 0, 1, 0);
+	request_moves(&r, now, 1);
 	return 0;
 }
 

@@ -6,18 +6,21 @@
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/recorder/in-order.h>
 #include <plumb/syscalls/syscalls.h>
 
-#include "fields.h"
-#include "file-io-breakdown.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 static int print(const void *record, FILE *out);
 
 static struct plumb_in_order waiting = {.size = sizeof(struct io_record), .print = print};
 static bool as_json, headed;
 static const struct plumb_run *tracing;
+static const struct io_so_far *so_far;
 
 void singles_begin(bool json)
 {
@@ -25,14 +28,14 @@ void singles_begin(bool json)
 	as_json = json;
 }
 
+void singles_use(const struct io_so_far *result)
+{
+	so_far = result;
+}
+
 void singles_attached(struct plumb_run *run)
 {
 	tracing = run;
-}
-
-bool singles_lack(const struct plumb_part_name *part)
-{
-	return plumb_part_is_unseen(tracing->tool, tracing->instance.no_return, part);
 }
 
 int singles_add(const void *record, size_t size)
@@ -45,37 +48,95 @@ int singles_print(bool all, uint64_t *again)
 	return plumb_in_order_print(&waiting, all, again);
 }
 
-static uint64_t part_of(const struct io_record *c, unsigned int part)
-{
-	uint64_t ns = c->ns;
+/* --- what calls that have ended and others have --- */
 
+/* Of a call that took NS. */
+static uint64_t part_of(const struct io_waited *w, uint64_t ns, unsigned int part)
+{
 	if (part != IO_ON_CPU)
-		return c->off[part];
+		return w->off[part];
 	for (int i = 0; i < IO_PARTS; i++)
-		ns -= c->off[i];
+		ns -= w->off[i];
 	return ns;
 }
+
+/* Whether nobody looks for the part, in this run. */
+static bool is_unseen(const struct plumb_part_name *part)
+{
+	return plumb_part_is_unseen(tracing->tool, tracing->instance.no_return, part);
+}
+
+static void print_place(const struct io_waited *w, FILE *out)
+{
+	char disk[64];
+
+	plumb_disk_name(w->dev, disk, sizeof(disk));
+	fprintf(out, "on %s, %s", *w->fs ? w->fs : "-", disk);
+}
+
+static void print_other(const struct io_submitter *by, FILE *out)
+{
+	char comm[PLUMB_ESCAPED];
+
+	plumb_escape(comm, by->comm, sizeof(comm));
+	fprintf(out, "; I/O of %s/%u", comm, by->tid);
+}
+
+static void add_place(json_t *j, const struct io_waited *w)
+{
+	char disk[64];
+
+	json_object_set_new(j, "fs", json_string(*w->fs ? w->fs : "-"));
+	plumb_disk_name(w->dev, disk, sizeof(disk));
+	json_object_set_new(j, "disk", json_string(disk));
+}
+
+/* RETURN_KNOWN: the part IO_RETURN is.  OTHER: it waited for I/O of others. */
+static void add_parts(json_t *j, const struct io_waited *w, uint64_t ns, bool return_known,
+		      bool other)
+{
+	char comm[PLUMB_ESCAPED];
+
+	json_object_set_new(j, "ns", plumb_json_u64(ns));
+	for (const struct plumb_part_name *p = io_parts; p < io_parts + IO_ALL_PARTS; p++)
+		json_object_set_new(j, p->json,
+				    is_unseen(p) || (p->part == IO_RETURN && !return_known)
+					    ? json_null()
+					    : plumb_json_u64(part_of(w, ns, p->part)));
+	plumb_escape(comm, w->other.comm, sizeof(comm));
+	json_object_set_new(j, "io_of",
+			    other ? json_pack("{s:s, s:I, s:I}", "comm", comm, "pid",
+					      (json_int_t)w->other.pid, "tid",
+					      (json_int_t)w->other.tid)
+				  : json_null());
+}
+
+/* --- calls that have ended --- */
 
 /* The parts of at least 1 per cent, the largest first. */
 static void print_parts(const struct io_record *c, FILE *out)
 {
 	const struct plumb_part_name *sorted[IO_ALL_PARTS];
+	uint64_t ns;
 	size_t i, at;
 
 	for (i = 0; i < IO_ALL_PARTS; i++) {
-		for (at = i; at && part_of(c, sorted[at - 1]->part) < part_of(c, io_parts[i].part);
-		     at--)
+		ns = part_of(&c->waited, c->ns, io_parts[i].part);
+		for (at = i; at && part_of(&c->waited, c->ns, sorted[at - 1]->part) < ns; at--)
 			sorted[at] = sorted[at - 1];
 		sorted[at] = &io_parts[i];
 	}
-	for (i = 0; i < IO_ALL_PARTS && c->ns && part_of(c, sorted[i]->part) >= c->ns / 100.0; i++)
-		fprintf(out, "%s %s %.0f%%", i ? "" : ";", sorted[i]->column,
-			100.0 * part_of(c, sorted[i]->part) / c->ns);
+	for (i = 0; i < IO_ALL_PARTS && c->ns; i++) {
+		ns = part_of(&c->waited, c->ns, sorted[i]->part);
+		if (ns < c->ns / 100.0)
+			break;
+		fprintf(out, "%s %s %.0f%%", i ? "" : ";", sorted[i]->column, 100.0 * ns / c->ns);
+	}
 }
 
 static void print_line(const struct io_record *c, FILE *out)
 {
-	char text[PLUMB_ESCAPED + 16], disk[64];
+	char text[PLUMB_ESCAPED + 16];
 
 	if (!headed)
 		fprintf(out, "%-12s %6s COMM/TID CALL; PARTS\n", "ENDED", "TOOK");
@@ -83,35 +144,17 @@ static void print_line(const struct io_record *c, FILE *out)
 	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %6s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	plumb_escape(text, c->comm, sizeof(text));
-	plumb_disk_name(c->dev, disk, sizeof(disk));
 	fprintf(out, " %s/%u", text, c->tid);
-	fprintf(out, " %s on %s, %s", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)),
-		*c->fs ? c->fs : "-", disk);
+	fprintf(out, " %s ", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
+	print_place(&c->waited, out);
 	if (c->ret < 0 && c->ret >= -4095)
 		fprintf(out, " = -%s", plumb_errno_name(c->ret));
 	else
 		fprintf(out, " = %lld", (long long)c->ret);
 	print_parts(c, out);
-	if (c->other.tid) {
-		plumb_escape(text, c->other.comm, sizeof(text));
-		fprintf(out, "; I/O of %s/%u", text, c->other.tid);
-	}
+	if (c->waited.other.tid)
+		print_other(&c->waited.other, out);
 	fputc('\n', out);
-}
-
-json_t *singles_submitter(const struct io_submitter *by)
-{
-	char comm[PLUMB_ESCAPED];
-
-	plumb_escape(comm, by->comm, sizeof(comm));
-	return json_pack("{s:s, s:I, s:I}", "comm", comm, "pid", (json_int_t)by->pid, "tid",
-			 (json_int_t)by->tid);
-}
-
-/* A call that was slow before its way out has its record before that. */
-static bool is_known(const struct io_record *c, const struct plumb_part_name *part)
-{
-	return !singles_lack(part) && (part->part != IO_RETURN || c->off[IO_RETURN]);
 }
 
 static json_t *json_of(const struct io_record *c)
@@ -130,17 +173,10 @@ static json_t *json_of(const struct io_record *c)
 	json_object_set_new(j, "cpu", json_integer(c->cpu));
 	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
 	json_object_set_new(j, "syscall", json_string(text));
-	json_object_set_new(j, "fs", json_string(*c->fs ? c->fs : "-"));
-	plumb_disk_name(c->dev, text, sizeof(text));
-	json_object_set_new(j, "disk", json_string(text));
+	add_place(j, &c->waited);
 	json_object_set_new(j, "ret", json_integer(c->ret));
-	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
-	for (size_t i = 0; i < IO_ALL_PARTS; i++)
-		json_object_set_new(j, io_parts[i].json,
-				    is_known(c, &io_parts[i])
-					    ? plumb_json_u64(part_of(c, io_parts[i].part))
-					    : json_null());
-	json_object_set_new(j, "io_of", c->other.tid ? singles_submitter(&c->other) : json_null());
+	/* A call that was slow before its way out has its record before that. */
+	add_parts(j, &c->waited, c->ns, c->waited.off[IO_RETURN], c->waited.other.tid);
 	return json_pack("{s:o}", "call", j);
 }
 
@@ -150,4 +186,110 @@ static int print(const void *record, FILE *out)
 		return plumb_json_print(json_of(record), out);
 	print_line(record, out);
 	return 0;
+}
+
+/* --- calls that have not ended --- */
+
+void flights_read(const struct plumb_run *run, const struct plumb_state *state,
+		  struct plumb_flights *to)
+{
+	static int own, task;
+	const size_t n = to->n;
+
+	if (!own) {
+		own = plumb_states_offset(run->instance.bpf.object, "call_thread", "own");
+		task = plumb_states_offset(run->instance.bpf.object, "io_call", "task");
+	}
+	plumb_flight_read_syscall(run, state, to);
+	if (to->n > n)
+		to->all[n].own = plumb_state_word(state->value, own + task);
+}
+
+/* The parts of ONE, which add up to its age NS; false: it began before the trace, or has ended. */
+static bool divide(const struct plumb_run *run, const struct plumb_flights *f,
+		   const struct plumb_flight *one, struct io_so_far *c, uint64_t *ns)
+{
+	struct bpf_program *p =
+		bpf_object__find_program_by_name(run->instance.bpf.object, "call_so_far");
+	struct plumb_thread_stat stat = {};
+	uint64_t args[12] = {one->own, one->start, f->taken}, left;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	plumb_thread_stat(one->pid, one->tid, &stat);
+	args[3] = stat.cpu;
+	if (!one->own || bpf_prog_test_run_opts(bpf_program__fd(p), &opts))
+		return false;
+	*c = *so_far;
+	*ns = left = f->taken > one->start ? f->taken - one->start : 0;
+	for (int i = 0; i < IO_PARTS; i++) {
+		/* In a report of an interval they can be later than the age. */
+		if (c->waited.off[i] > left)
+			c->waited.off[i] = left;
+		left -= c->waited.off[i];
+	}
+	return c->in < IO_ALL_PARTS;
+}
+
+static bool waits_for_other(const struct io_so_far *c)
+{
+	return c->waited.other.tid && (c->in == IO_OTHER_DEVICE || c->in == IO_OTHER_QUEUE);
+}
+
+/* The part that it is in. */
+static const struct plumb_part_name *part_in(const struct io_so_far *c)
+{
+	const struct plumb_part_name *p = io_parts;
+
+	while (p->part != c->in)
+		p++;
+	return p;
+}
+
+static void print_flight(const struct io_so_far *c, uint64_t ns, uint32_t tid, FILE *out)
+{
+	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
+	for (const struct plumb_part_name *p = io_parts; p < io_parts + IO_ALL_PARTS; p++)
+		plumb_print_part_share(p, is_unseen(p),
+				       ns ? 100.0 * part_of(&c->waited, ns, p->part) / ns : 0, out);
+	fprintf(out, "\n%13s", "");
+	print_place(&c->waited, out);
+	if (waits_for_other(c))
+		print_other(&c->waited.other, out);
+	fputc('\n', out);
+}
+
+void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out)
+{
+	struct io_so_far c;
+	bool first = true;
+	uint64_t ns;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!divide(run, f, &f->all[i], &c, &ns))
+			continue;
+		if (first) {
+			fprintf(out, "parts so far, in per cent of AGE:\n  %10s %-7s", "TID",
+				"NOW");
+			plumb_print_part_headings(io_parts, IO_ALL_PARTS, out);
+			fputc('\n', out);
+		}
+		first = false;
+		print_flight(&c, ns, f->all[i].tid, out);
+	}
+}
+
+void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
+		  const struct plumb_flight *one, json_t *json)
+{
+	json_t *j = json_null();
+	struct io_so_far c;
+	uint64_t ns;
+
+	if (divide(run, f, one, &c, &ns)) {
+		j = json_object();
+		json_object_set_new(j, "in", json_string(part_in(&c)->json));
+		add_place(j, &c.waited);
+		add_parts(j, &c.waited, ns, true, waits_for_other(&c));
+	}
+	json_object_set_new(json, "so_far", j);
 }

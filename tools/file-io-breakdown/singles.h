@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * singles: prints single calls (--slower), one line each, in the order in which they ended.  For
- * that order each call is kept for about 10 ms before it is printed.
+ * singles: single calls, each with its parts: those of --slower, one line each, in the order in
+ * which they ended, and those that have not ended, with the part that each is in.
  */
 #ifndef IO_SINGLES_H
 #define IO_SINGLES_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <plumb/core/inflight.h>
+#include <plumb/split/split.h>
 
-struct io_submitter;
-struct plumb_part_name;
-struct plumb_run;
+#include "file-io-breakdown.h"
+
+/* The parts of a call's time, in the order in which they are printed. */
+extern const struct plumb_part_name io_parts[IO_ALL_PARTS];
 
 void singles_begin(bool json);
-
-/* Whether nobody looks for the part, in this run. */
-bool singles_lack(const struct plumb_part_name *part);
-
-/* In JSON. */
-json_t *singles_submitter(const struct io_submitter *by);
+/* RESULT: of the program call_so_far, mapped. */
+void singles_use(const struct io_so_far *result);
 
 /* The callbacks of struct plumb_ring. */
 void singles_attached(struct plumb_run *run);
 int singles_add(const void *record, size_t size);
 int singles_print(bool all, uint64_t *again);
+
+/* The callbacks of struct plumb_inflight. */
+void flights_read(const struct plumb_run *run, const struct plumb_state *state,
+		  struct plumb_flights *to);
+void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out);
+void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
+		  const struct plumb_flight *one, json_t *json);
 
 #endif

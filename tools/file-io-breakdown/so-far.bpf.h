@@ -51,15 +51,15 @@ static __always_inline __u64 so_far_away(const struct call_thread *t, __u64 now,
 		return 0;
 	away = (runs ? stay->began : now) - t->left;
 	if (t->preempted) {
-		io_so_far.off[IO_PREEMPTED] += away;
+		io_so_far.waited.off[IO_PREEMPTED] += away;
 		io_so_far.in = runs ? IO_ON_CPU : IO_PREEMPTED;
 		return 0;
 	}
 	since = runs ? stay->since : so_far_runnable(task);
 	asleep = since > t->left ? at_most(since - t->left, away) : away;
 	idle = runs ? sched_waited_idle(stay, away - asleep) : 0;
-	io_so_far.off[IO_WAKE] += idle;
-	io_so_far.off[IO_RUNQ] += away - asleep - idle;
+	io_so_far.waited.off[IO_WAKE] += idle;
+	io_so_far.waited.off[IO_RUNQ] += away - asleep - idle;
 	if (!runs)
 		io_so_far.in = t->own.waits == IO_RUNS ? IO_RUNQ : so_far_asleep(&t->own);
 	return asleep;
@@ -69,18 +69,13 @@ static __always_inline __u64 so_far_away(const struct call_thread *t, __u64 now,
 static __always_inline void so_far_held(__u64 task, __u64 start, __u64 now)
 {
 	struct return_held *h = bpf_map_lookup_elem(&plumb_held, &task);
-	int i;
 
 	if (!h || !h->ret.left || h->ret.ended - h->ret.ns != start)
 		return;
 	io_so_far.in = IO_RETURN;
-	for (i = 0; i < IO_PARTS; i++)
-		io_so_far.off[i] = h->call.off[i];
+	io_so_far.waited = h->call.waited;
 	if ((__s64)(now - h->ret.left) > 0)
-		io_so_far.off[IO_RETURN] += now - h->ret.left;
-	io_so_far.dev = h->call.dev;
-	io_so_far.other = h->call.other;
-	__builtin_memcpy(io_so_far.fs, h->call.fs, sizeof(io_so_far.fs));
+		io_so_far.waited.off[IO_RETURN] += now - h->ret.left;
 }
 
 /*
@@ -107,17 +102,12 @@ int call_so_far(struct bpf_raw_tracepoint_args *ctx)
 	if (t->start != ctx->args[1])
 		return 0;
 	call_account(&t->own, now);
-	io_so_far.off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
-	io_so_far.off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
-	io_so_far.off[IO_RUNQ] = t->off[PLUMB_RUNQ] - io_so_far.off[IO_WAKE];
-	io_so_far.off[IO_RETURN] = 0;
+	divide_runnable(t, io_so_far.waited.off);
 	blocked = t->off[PLUMB_BLOCKED] + so_far_away(t, now, sched_stay(ctx->args[3]));
 	for (i = 0; i < IO_PARTS; i++)
 		ns[i] = t->own.ns[i] + t->own.slept[i];
-	divide(ns, blocked, io_so_far.off);
-	io_so_far.dev = t->own.dev;
-	io_so_far.other = t->own.other;
-	__builtin_memcpy(io_so_far.fs, t->own.fs, sizeof(io_so_far.fs));
+	divide(ns, blocked, io_so_far.waited.off);
+	describe_waits(&io_so_far.waited, &t->own);
 	return 0;
 }
 

@@ -12,17 +12,13 @@
 /* The operation of a call, or enum file_untimed; FILE_CALLS: not traced. */
 static __always_inline __u32 call_op(__u32 nr, __u32 abi)
 {
-	__u64 i = nr;
+	__u32 i = syscall_kind(file_config.calls, nr, abi);
 
-	barrier_var(i); /* as in syscall_is_in() */
-	if (i >= PLUMB_SYSCALLS)
-		return FILE_CALLS;
-	i = file_config.calls[(abi ? PLUMB_SYSCALLS : 0) + i];
 	return i ? i - 1 : FILE_CALLS;
 }
 
 /* Argument N, from 0 to 4, of the call that the thread is inside. */
-static __always_inline __u64 argument(struct pt_regs *regs, __u32 abi, __u32 n)
+static __always_inline __u64 call_argument(struct pt_regs *regs, __u32 abi, __u32 n)
 {
 #if defined(__TARGET_ARCH_x86)
 	bool native = abi == PLUMB_ABI_NATIVE;
@@ -58,18 +54,18 @@ static __always_inline struct file *call_file(struct task_struct *task, __u32 op
 
 	switch (op) {
 	case FILE_MMAP:
-		return peek_file_of(task, argument(regs, abi, 4));
+		return peek_file_of(task, call_argument(regs, abi, 4));
 	case FILE_SENDFILE: /* (out, in, ...) */
-		file = peek_file_of(task, argument(regs, abi, 1));
-		other = peek_file_of(task, argument(regs, abi, 0));
+		file = peek_file_of(task, call_argument(regs, abi, 1));
+		other = peek_file_of(task, call_argument(regs, abi, 0));
 		break;
 	case FILE_SPLICE: /* (in, offset, out, ...) */
 	case FILE_COPY_RANGE:
-		file = peek_file_of(task, argument(regs, abi, 0));
-		other = peek_file_of(task, argument(regs, abi, 2));
+		file = peek_file_of(task, call_argument(regs, abi, 0));
+		other = peek_file_of(task, call_argument(regs, abi, 2));
 		break;
 	default:
-		return peek_file_of(task, argument(regs, abi, 0));
+		return peek_file_of(task, call_argument(regs, abi, 0));
 	}
 	return file && other && !file_is_one(file) && file_is_one(other) ? other : file;
 }
@@ -81,7 +77,7 @@ static __always_inline bool call_wanted(struct task_struct *task, __u32 op, stru
 	*file = NULL;
 	if (op == FILE_OPEN)
 		return true;
-	if (op == FILE_MMAP && argument(regs, abi, 3) & MAP_ANONYMOUS)
+	if (op == FILE_MMAP && call_argument(regs, abi, 3) & MAP_ANONYMOUS)
 		return false;
 	*file = call_file(task, op, regs, abi);
 	return !*file || file_is_one(*file);

@@ -53,33 +53,6 @@ static __always_inline __u32 file_flags(struct file *file)
 	       (sync == O_DSYNC) << FILE_DSYNC;
 }
 
-/* Fill in those of FACTS, which are zero, that the keys need; FILE may be NULL. */
-static __always_inline void file_describe(struct file *file, struct file_facts *facts)
-{
-	struct super_block *sb;
-	struct inode *inode;
-
-	if (!file)
-		return;
-	inode = peek(struct file, file, f_inode);
-	sb = peek(struct inode, inode, i_sb);
-	if (plumb_config.by & FILE_BY_FS)
-		peek_short_string(facts->fs,
-				  peek_word((__u64)peek(struct super_block, sb, s_type) +
-					    bpf_core_field_offset(struct file_system_type, name)));
-	if (plumb_config.by & (FILE_BY_MOUNT | FILE_BY_FILE))
-		facts->id.dev = peek(struct super_block, sb, s_dev);
-	if (plumb_config.by & FILE_BY_FILE) {
-		facts->id.ino = peek(struct inode, inode, i_ino);
-		facts->id.generation = peek(struct inode, inode, i_generation);
-	}
-	if (plumb_config.by & (FILE_BY_FLAGS | FILE_BY_CACHE))
-		facts->flags = file_flags(file);
-	if (plumb_config.by & FILE_BY_CACHE &&
-	    !peek(struct address_space, peek(struct file, file, f_mapping), nrpages))
-		facts->flags |= FILE_UNCACHED;
-}
-
 /* The names of files, by file_id; those that are found when it is full have none. */
 PLUMB_MAP(file_paths, HASH, 1 /* set by the loader if rows are grouped by file */, struct file_id,
 	  struct file_path);
@@ -133,6 +106,34 @@ static __noinline int path_remember(struct file *file, const struct file_id *id)
 	if (path)
 		path_write(path, BPF_CORE_READ(file, f_path.dentry));
 	return 0;
+}
+
+/* Fill in those of FACTS, all zero, that the keys need, and keep the path; FILE may be NULL. */
+static __always_inline void file_describe(struct file *file, struct file_facts *facts)
+{
+	struct super_block *sb;
+	struct inode *inode;
+
+	if (!file)
+		return;
+	inode = peek(struct file, file, f_inode);
+	sb = peek(struct inode, inode, i_sb);
+	if (plumb_config.by & FILE_BY_FS)
+		peek_short_string(facts->fs,
+				  peek_word((__u64)peek(struct super_block, sb, s_type) +
+					    bpf_core_field_offset(struct file_system_type, name)));
+	if (plumb_config.by & (FILE_BY_MOUNT | FILE_BY_FILE))
+		facts->id.dev = peek(struct super_block, sb, s_dev);
+	if (plumb_config.by & FILE_BY_FILE) {
+		facts->id.ino = peek(struct inode, inode, i_ino);
+		facts->id.generation = peek(struct inode, inode, i_generation);
+		path_remember(file, &facts->id);
+	}
+	if (plumb_config.by & (FILE_BY_FLAGS | FILE_BY_CACHE))
+		facts->flags = file_flags(file);
+	if (plumb_config.by & FILE_BY_CACHE &&
+	    !peek(struct address_space, peek(struct file, file, f_mapping), nrpages))
+		facts->flags |= FILE_UNCACHED;
 }
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 
 #include <bpf/libbpf.h>
-
-#include "mounts.h"
 
 static const struct bpf_object *used;
 
@@ -49,14 +49,139 @@ enum file_op file_op_find(const char *name)
 	return op;
 }
 
-static void format_fs(const void *key, char *text, size_t size)
-{
-	const struct file_key *k = key;
-	char name[FILE_TYPE_LEN + 1];
+/* ---- where file systems are mounted, in the mount namespace of the tool ---- */
 
-	snprintf(name, sizeof(name), "%.*s", FILE_TYPE_LEN, *k->fs ? k->fs : "-");
-	plumb_escape(text, name, size);
+/* A line of /proc/self/mountinfo: ROOT, in the file system, is at POINT. */
+struct mount {
+	uint32_t dev;
+	char *root, *point;
+};
+
+static struct mount *mounts;
+static size_t n_mounts;
+
+/* "\040" is a blank; three octal digits. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; to++) {
+		if (text[0] == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*to = (text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0');
+			text += 4;
+		} else {
+			*to = *text++;
+		}
+	}
+	*to = 0;
 }
+
+static void forget(void)
+{
+	for (size_t i = 0; i < n_mounts; i++) {
+		free(mounts[i].root);
+		free(mounts[i].point);
+	}
+	free(mounts);
+	mounts = NULL;
+	n_mounts = 0;
+}
+
+static void add(unsigned int major, unsigned int minor, char *root, char *point)
+{
+	struct mount *more = reallocarray(mounts, n_mounts + 1, sizeof(*mounts));
+
+	if (!more) {
+		free(root);
+		free(point);
+		return;
+	}
+	unescape(root);
+	unescape(point);
+	mounts = more;
+	mounts[n_mounts++] = (struct mount){major << 20 | minor, root, point};
+}
+
+static void read_mounts(void)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	unsigned int major, minor;
+	char *line = NULL, *root, *point;
+	size_t size = 0;
+
+	forget();
+	while (f && getline(&line, &size, f) >= 0)
+		if (sscanf(line, "%*d %*d %u:%u %ms %ms", &major, &minor, &root, &point) == 4)
+			add(major, minor, root, point);
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* Whether PATH is ROOT, or below it. */
+static bool is_below(const char *path, const char *root)
+{
+	size_t length = strcmp(root, "/") ? strlen(root) : 0;
+
+	return !strncmp(path, root, length) && (!path[length] || path[length] == '/');
+}
+
+/*
+ * The mount that shows PATH, or if that is NULL any, of the file system on DEV; of several, the one
+ * that shows most of the file system, and of these the first.
+ */
+static const struct mount *find(uint32_t dev, const char *path)
+{
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < n_mounts; i++)
+		if (mounts[i].dev == dev && (!path || is_below(path, mounts[i].root)) &&
+		    (!best || strlen(mounts[i].root) < strlen(best->root)))
+			best = &mounts[i];
+	return best;
+}
+
+/* One that is not found may have been mounted meanwhile. */
+static const struct mount *find_now(uint32_t dev, const char *path)
+{
+	const struct mount *m = find(dev, path);
+
+	if (m)
+		return m;
+	read_mounts();
+	return find(dev, path);
+}
+
+/* The mount point of the file system on DEV (major << 20 | minor), or "MAJOR:MINOR". */
+static void mounts_name(uint32_t dev, char *text, size_t size)
+{
+	const struct mount *m = find_now(dev, NULL);
+
+	if (m)
+		snprintf(text, size, "%s", m->point);
+	else
+		snprintf(text, size, "%u:%u", dev >> 20, dev & 0xfffff);
+}
+
+/*
+ * The path of the file that has PATH in that file system. If that part of it is not mounted here,
+ * "MAJOR:MINOR:PATH".
+ */
+static void mounts_path(uint32_t dev, const char *path, char *text, size_t size)
+{
+	const struct mount *m = find_now(dev, path);
+
+	if (!m) {
+		snprintf(text, size, "%u:%u:%s", dev >> 20, dev & 0xfffff, path);
+		return;
+	}
+	path += strcmp(m->root, "/") ? strlen(m->root) : 0;
+	if (!strcmp(path, "/"))
+		path = "";
+	snprintf(text, size, "%s%s", strcmp(m->point, "/") || !*path ? m->point : "", path);
+}
+
+/* ---- the fields ---- */
 
 /* Copies FROM, escaped; of what does not fit, the end, after "...". */
 static void escape_end(char *to, const char *from, size_t size)
@@ -139,7 +264,7 @@ static const char *const cache_states[FILE_CACHE_STATES] = {
 };
 
 const struct plumb_field file_fields[FILE_N_FIELDS] = {
-	{"fs", FILE_BY_FS, .format = format_fs},
+	{PLUMB_FIELD("fs", FILE_BY_FS, PLUMB_WORD, file_key, fs)},
 	{"mount", FILE_BY_MOUNT, .format = format_mount},
 	{"file", FILE_BY_FILE, .format = format_file},
 	{"op", FILE_BY_OP, .format = format_op},

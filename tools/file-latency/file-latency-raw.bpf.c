@@ -19,19 +19,7 @@ struct file_thread {
 };
 
 #define PLUMB_THREAD struct file_thread
-#include <plumb/bpf/core/inflight.bpf.h>
-
-/* Clear the thread's call in flight; return the number of these, 0 or 1. */
-static __always_inline __u32 inflight_clear(struct file_thread *t, struct task_struct *task)
-{
-	__u32 was = t && t->start;
-
-	(void)task;
-	if (t)
-		t->start = 0;
-	return was;
-}
-
+#include <plumb/bpf/core/inflight-one.bpf.h>
 #define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/core/pairing.bpf.h>
@@ -58,11 +46,9 @@ static __always_inline void call_begin(struct task_struct *task, struct file_thr
 	ledger_count(bpf_get_smp_processor_id(), began);
 	__builtin_memset(&t->facts, 0, sizeof(t->facts));
 	file_describe(file, &t->facts);
-	if (file && plumb_config.by & FILE_BY_FILE)
-		path_remember(file, &t->facts.id);
 	t->op = op;
 	t->call = syscall_word(nr, abi);
-	t->length = op == FILE_MMAP ? argument(regs, abi, 1) : 0;
+	t->length = op == FILE_MMAP ? call_argument(regs, abi, 1) : 0;
 	cache_begin(task);
 	t->start = bpf_ktime_get_ns();
 }
@@ -92,10 +78,8 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	t = inflight_get(task);
 	if (t && inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);
-	if (t) {
-		return_settle(t);
-		t->ret.ended = 0;
-	}
+	if (t)
+		return_forget(t);
 	if (!filter_entry(task)) {
 		filter_remember_rejected(regs);
 		return 0;
@@ -119,8 +103,6 @@ static __always_inline bool call_opened(struct task_struct *task, struct file_th
 	if (file && !file_is_one(file))
 		return false;
 	file_describe(file, &t->facts);
-	if (file && plumb_config.by & FILE_BY_FILE)
-		path_remember(file, &t->facts.id);
 	return true;
 }
 

@@ -27,9 +27,8 @@ static __always_inline __u32 third_argument(void)
 		       : 2;
 }
 
-#define FUNCTION_LAST struct file_call
-#define FUNCTION_IS_ONLY_COUNTED(target)                                                           \
-	(!function_config.calibration && target_op(target) >= FILE_OPS)
+#define FUNCTION_LAST            struct file_call
+#define FUNCTION_SELECTS(target) (function_config.calibration || target_op(target) < FILE_OPS)
 #include <plumb/bpf/function/function.bpf.h>
 #define RETURN_CALL file_call
 #include <plumb/bpf/sched/return.bpf.h>
@@ -44,18 +43,7 @@ static __always_inline __u32 third_argument(void)
 /* The system call that the thread is inside. */
 static __always_inline __u32 current_call(struct task_struct *task)
 {
-	struct pt_regs *regs;
-
-	/* Since 5.15; before, they are at the top of the stack. */
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		regs = (struct pt_regs *)(BPF_CORE_READ(task, stack) + (1 << 14)) - 1;
-#if defined(__TARGET_ARCH_x86)
-	return peek(struct pt_regs, regs, orig_ax);
-#else
-	return peek(struct pt_regs, regs, syscallno);
-#endif
+	return return_number(return_registers(task));
 }
 
 #define NR_IO_URING_ENTER 426 /* on all architectures, also of 32-bit calls */
@@ -75,17 +63,6 @@ static __always_inline struct file *own_executable(struct task_struct *task)
 	return peek(struct mm_struct, current_read(task, mm), exe_file);
 }
 
-/* The file of the descriptor that is the first argument of a system call; NULL: it is bad. */
-static __always_inline struct file *file_of_registers(struct task_struct *task,
-						      struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
-		return peek_file_of(task, peek(struct pt_regs, regs, bx));
-#endif
-	return peek_file_of(task, PT_REGS_PARM1_CORE_SYSCALL(regs));
-}
-
 /*
  * The first argument becomes the file that the call is about: 0, if it opens one or the descriptor
  * is bad.
@@ -96,8 +73,8 @@ static __always_inline bool is_about_file(struct task_struct *task, __u32 op, __
 	case FILE_OPEN:
 		args[0] = 0;
 		return true;
-	case FILE_FSYNC:
-		args[0] = (__u64)file_of_registers(task, (struct pt_regs *)args[0]);
+	case FILE_FSYNC: /* a descriptor that is bad has none */
+		args[0] = (__u64)call_file(task, op, (struct pt_regs *)args[0], syscall_abi(task));
 		return !args[0] || file_is_one((struct file *)args[0]);
 	case FILE_SENDFILE:
 	case FILE_SPLICE:
@@ -152,19 +129,9 @@ static __always_inline bool function_wanted(struct task_struct *task, __u64 targ
 	return true;
 }
 
-static __always_inline void forget(struct function_thread *t)
-{
-	if (!t)
-		return;
-	return_settle(t);
-	t->ret.ended = 0;
-}
-
 static __always_inline void remember(struct function_thread *t, const struct file_call *call,
 				     __u32 slot, long result)
 {
-	if (!t)
-		return;
 	return_settle(t);
 	t->last = *call;
 	t->last.result = result;
@@ -178,6 +145,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 {
 	__u32 op = function_config.calibration ? FILE_READ : target_op(call_target(c));
 	struct file_call call = {.ns = c->ns, .op = op, .error = c->error};
+	struct function_thread *t = inflight_get(task);
 	struct file *file = (struct file *)c->args[0];
 	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct file_facts facts = {};
@@ -190,13 +158,12 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		file = (struct file *)c->ret;
 		if (!file_is_one(file)) {
 			ledger_count(cpu, filtered_at_exit);
-			forget(inflight_get(task));
+			if (t)
+				return_forget(t);
 			return;
 		}
 	}
 	file_describe(file, &facts);
-	if (file && plumb_config.by & FILE_BY_FILE)
-		path_remember(file, &facts.id);
 	call.bytes = c->error ? 0 : file_bytes(op, c->ret, c->args[1]);
 	call.cache = cache_end(task, op, facts.flags);
 	slot = file_slot(task, &facts, &call);
@@ -204,7 +171,8 @@ static __always_inline void function_record(struct task_struct *task, const stru
 		ledger_count(cpu, filtered_at_exit);
 	else
 		file_add(slot, cpu, &call, 1);
-	remember(inflight_get(task), &call, slot, c->ret);
+	if (t)
+		remember(t, &call, slot, c->ret);
 }
 
 /*

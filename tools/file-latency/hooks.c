@@ -8,55 +8,43 @@
 #include <plumb/kernel/renamed.h>
 #include <plumb/kernel/types.h>
 #include <plumb/syscalls/syscalls.h>
+#include <plumb/syscalls/untimed.h>
 
 #include <bpf/btf.h>
 
 /* ---- functions ---- */
 
-#define UNTIMED(sys)                                                                               \
-	{sys "io_submit", FILE_IO_SUBMIT}, {sys "msync", FILE_MSYNC},                              \
-		{sys "truncate", FILE_TRUNCATE}, {sys "ftruncate", FILE_TRUNCATE},                 \
-		{sys "fallocate", FILE_ALLOCATE}, {sys "sync", FILE_SYNC_ALL},                     \
-	{                                                                                          \
-		sys "syncfs", FILE_SYNC_ALL                                                        \
-	}
-
-static const struct {
-	const char *name;
-	uint32_t op; /* enum file_op or file_untimed */
-} functions[] = {
-	{"vfs_read", FILE_READ},
-	{"vfs_readv", FILE_READ},
-	{"vfs_write", FILE_WRITE},
-	{"vfs_writev", FILE_WRITE},
-	{"do_filp_open", FILE_OPEN},
-	{"__x64_sys_fsync", FILE_FSYNC},
-	{"__x64_sys_fdatasync", FILE_FSYNC},
-	{"__ia32_sys_fsync", FILE_FSYNC},
-	{"__ia32_sys_fdatasync", FILE_FSYNC},
-	{"__arm64_sys_fsync", FILE_FSYNC},
-	{"__arm64_sys_fdatasync", FILE_FSYNC},
-	{"sync_file_range", FILE_SYNC_RANGE},
-	{"vm_mmap_pgoff", FILE_MMAP},
-	{"do_splice_direct", FILE_SENDFILE},
-	{"do_splice", FILE_SPLICE},
-	{"vfs_copy_file_range", FILE_COPY_RANGE},
-	UNTIMED("__x64_sys_"),
-	{"__do_sys_sync", FILE_SYNC_ALL}, /* the kernel's types have it so on x86_64 */
-	UNTIMED("__arm64_sys_"),
+/* By enum file_op and file_untimed, those of all kernels and architectures. */
+static const char *const functions[FILE_CALLS][6] = {
+	[FILE_READ] = {"vfs_read", "vfs_readv"},
+	[FILE_WRITE] = {"vfs_write", "vfs_writev"},
+	[FILE_OPEN] = {"do_filp_open"},
+	[FILE_FSYNC] = {"__x64_sys_fsync", "__x64_sys_fdatasync", "__ia32_sys_fsync",
+			"__ia32_sys_fdatasync", "__arm64_sys_fsync", "__arm64_sys_fdatasync"},
+	[FILE_SYNC_RANGE] = {"sync_file_range"},
+	[FILE_MMAP] = {"vm_mmap_pgoff"},
+	[FILE_SENDFILE] = {"do_splice_direct"},
+	[FILE_SPLICE] = {"do_splice"},
+	[FILE_COPY_RANGE] = {"vfs_copy_file_range"},
+	[FILE_IO_SUBMIT] = {"__x64_sys_io_submit", "__arm64_sys_io_submit"},
+	[FILE_MSYNC] = {"__x64_sys_msync", "__arm64_sys_msync"},
+	[FILE_TRUNCATE] = {"__x64_sys_truncate", "__x64_sys_ftruncate", "__arm64_sys_truncate",
+			   "__arm64_sys_ftruncate"},
+	[FILE_ALLOCATE] = {"__x64_sys_fallocate", "__arm64_sys_fallocate"},
+	/* The kernel's types have the second one so on x86_64. */
+	[FILE_SYNC_ALL] = {"__x64_sys_sync", "__do_sys_sync", "__x64_sys_syncfs",
+			   "__arm64_sys_sync", "__arm64_sys_syncfs"},
 };
-
-#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
-_Static_assert(N_FUNCTIONS <= FILE_TARGETS, "each function has an operation");
 
 static uint32_t op_of(const char *name)
 {
 	char plain[64]; /* without what the compiler has appended */
 
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "."), name);
-	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		if (plumb_is_named(plain, functions[i].name))
-			return functions[i].op;
+	for (uint32_t op = 0; op < FILE_CALLS; op++)
+		for (const char *const *f = functions[op]; f < functions[op + 1] && *f; f++)
+			if (plumb_is_named(plain, *f))
+				return op;
 	return FILE_CALLS;
 }
 
@@ -80,15 +68,17 @@ static bool is_selected(uint32_t ops, uint32_t op)
 
 static int find_functions(const struct btf *btf, const char *file, struct file_hooks *hooks)
 {
-	const char *patterns[N_FUNCTIONS];
+	const char *patterns[sizeof(functions) / sizeof(functions[0][0])];
 	size_t n = 0;
 	int err;
 
-	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		if (is_selected(hooks->config.ops, functions[i].op) &&
-		    !(functions[i].op == FILE_IO_SUBMIT && hooks->has_aio) &&
-		    plumb_btf_function(btf, functions[i].name))
-			patterns[n++] = functions[i].name;
+	for (uint32_t op = 0; op < FILE_CALLS; op++) {
+		if (!is_selected(hooks->config.ops, op) || (op == FILE_IO_SUBMIT && hooks->has_aio))
+			continue;
+		for (const char *const *f = functions[op]; f < functions[op + 1] && *f; f++)
+			if (plumb_btf_function(btf, *f))
+				patterns[n++] = *f;
+	}
 	if (!n)
 		return plumb_error(EOPNOTSUPP, "the kernel's types have none of the functions");
 	err = plumb_functions_find(patterns, n, file, &hooks->functions);
@@ -101,58 +91,33 @@ static int find_functions(const struct btf *btf, const char *file, struct file_h
 
 /* ---- system calls ---- */
 
-static const struct {
-	const char *name;
-	uint32_t op; /* enum file_op or file_untimed */
-} calls[] = {
-	{"read", FILE_READ},
-	{"readv", FILE_READ},
-	{"pread64", FILE_READ},
-	{"preadv", FILE_READ},
-	{"preadv2", FILE_READ},
-	{"write", FILE_WRITE},
-	{"writev", FILE_WRITE},
-	{"pwrite64", FILE_WRITE},
-	{"pwritev", FILE_WRITE},
-	{"pwritev2", FILE_WRITE},
-	{"open", FILE_OPEN},
-	{"openat", FILE_OPEN},
-	{"openat2", FILE_OPEN},
-	{"creat", FILE_OPEN},
-	{"fsync", FILE_FSYNC},
-	{"fdatasync", FILE_FSYNC},
-	{"sync_file_range", FILE_SYNC_RANGE},
-	{"sync_file_range2", FILE_SYNC_RANGE},
-	{"mmap", FILE_MMAP},
-	{"mmap2", FILE_MMAP},
-	{"sendfile", FILE_SENDFILE},
-	{"sendfile64", FILE_SENDFILE},
-	{"splice", FILE_SPLICE},
-	{"copy_file_range", FILE_COPY_RANGE},
-	{"io_submit", FILE_IO_SUBMIT},
-	{"msync", FILE_MSYNC},
-	{"truncate", FILE_TRUNCATE},
-	{"truncate64", FILE_TRUNCATE},
-	{"ftruncate", FILE_TRUNCATE},
-	{"ftruncate64", FILE_TRUNCATE},
-	{"fallocate", FILE_ALLOCATE},
-	{"sync", FILE_SYNC_ALL},
-	{"syncfs", FILE_SYNC_ALL},
+static const char *const calls[FILE_CALLS][6] = {
+	[FILE_READ] = {"read", "readv", "pread64", "preadv", "preadv2"},
+	[FILE_WRITE] = {"write", "writev", "pwrite64", "pwritev", "pwritev2"},
+	[FILE_OPEN] = {"open", "openat", "openat2", "creat"},
+	[FILE_FSYNC] = {"fsync", "fdatasync"},
+	[FILE_SYNC_RANGE] = {"sync_file_range", "sync_file_range2"},
+	[FILE_MMAP] = {"mmap", "mmap2"},
+	[FILE_SENDFILE] = {"sendfile", "sendfile64"},
+	[FILE_SPLICE] = {"splice"},
+	[FILE_COPY_RANGE] = {"copy_file_range"},
+	[FILE_IO_SUBMIT] = {"io_submit"},
+	[FILE_MSYNC] = {"msync"},
+	[FILE_TRUNCATE] = {"truncate", "truncate64", "ftruncate", "ftruncate64"},
+	[FILE_ALLOCATE] = {"fallocate"},
+	[FILE_SYNC_ALL] = {"sync", "syncfs"},
 };
 
 static void find_calls(struct file_config *config)
 {
-	int nr;
+	const int packed = plumb_syscall_number("mmap", PLUMB_ABI_COMPAT);
 
-	for (uint32_t abi = 0; abi < 2; abi++)
-		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-			/* The first mmap of 32-bit calls has its arguments in a structure. */
-			if (abi && !strcmp(calls[i].name, "mmap"))
-				continue;
-			nr = plumb_syscall_number(calls[i].name, abi);
-			if (nr >= 0 && nr < PLUMB_SYSCALLS && is_selected(config->ops, calls[i].op))
-				config->calls[abi * PLUMB_SYSCALLS + nr] = 1 + calls[i].op;
-		}
+	for (uint32_t op = 0; op < FILE_CALLS; op++)
+		if (is_selected(config->ops, op))
+			plumb_syscalls_are(config->calls, calls[op], op);
+	/* The first mmap of 32-bit calls has its arguments in a structure. */
+	if (packed >= 0)
+		config->calls[PLUMB_SYSCALLS + packed] = 0;
 }
 
 /* ---- io_uring ---- */
@@ -205,21 +170,17 @@ static bool find_aio(const struct btf *btf, uint32_t ops)
 
 int file_hooks_find(const char *file, uint32_t ops, struct file_hooks *hooks)
 {
-	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
+	struct btf *btf = plumb_types_get(file);
 	int err;
 
 	if (!btf)
-		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
-				   file ?: "/sys/kernel/btf/vmlinux");
+		return -EOPNOTSUPP;
 	hooks->config.ops = ops;
 	find_calls(&hooks->config);
 	find_uring(btf, hooks);
 	hooks->has_aio = find_aio(btf, ops);
 	hooks->config.casts = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	err = find_functions(btf, file, hooks);
-	if (file)
-		btf__free(btf);
-	else
-		plumb_kernel_btf_put(btf);
+	plumb_kernel_btf_put(btf);
 	return err;
 }

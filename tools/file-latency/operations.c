@@ -36,34 +36,25 @@ void operations_use(const __u32 *targets)
 	target_ops = targets;
 }
 
-/* With tracepoints the state is that of file-latency-raw.bpf.c. */
-/* Of functions the calls that have ended, and whose threads wait on their way out. */
+/*
+ * With tracepoints the state is that of file-latency-raw.bpf.c.  Of functions it has the calls that
+ * have ended, and whose threads wait on their way out.
+ */
 static void read_call(const struct plumb_run *run, const struct plumb_state *state,
 		      struct plumb_flights *to)
 {
-	static int start = -2, op, last, ret;
-	const char *const type = run->instance.bpf.function ? "function_thread" : "file_thread";
+	const bool function = run->instance.bpf.function;
 	const struct bpf_object *o = run->instance.bpf.object;
-	struct plumb_flight f = {.pid = state->pid,
-				 .tid = state->tid,
-				 .kernel = PLUMB_NO_STACK,
-				 .user = PLUMB_NO_STACK};
+	struct plumb_flight f =
+		plumb_flight_of(run, state, function ? "function_thread" : "file_thread");
+	static int op;
 
-	if (start < -1) {
-		start = plumb_states_offset(o, type, "start");
-		op = plumb_states_offset(o, type, "op");
-		last = plumb_states_offset(o, type, "last") +
-		       plumb_states_offset(o, "file_call", "op");
-		ret = plumb_states_offset(o, type, "ret");
-	}
-	if (start >= 0)
-		f.start = plumb_state_word(state->value, start);
-	if (f.start) {
-		f.what = plumb_state_word(state->value, op) | IS_OPERATION;
-	} else {
-		f.start = plumb_flight_held_since(run, state->value, ret);
-		f.what = (uint32_t)plumb_state_word(state->value, last) | IS_OPERATION;
-	}
+	if (!op && function)
+		op = plumb_states_offset(o, "function_thread", "last") +
+		     plumb_states_offset(o, "file_call", "op");
+	else if (!op)
+		op = plumb_states_offset(o, "file_thread", "op");
+	f.what = (uint32_t)plumb_state_word(state->value, op) | IS_OPERATION;
 	if (f.start)
 		plumb_flights_add(to, &f);
 }

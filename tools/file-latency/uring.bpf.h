@@ -40,32 +40,6 @@ static __always_inline __u32 uring_op(__u32 opcode)
 	}
 }
 
-/* Argument N of 0 to 3; a tracepoint that has fewer is not asked for another. */
-static __always_inline __u64 uring_argument(struct bpf_raw_tracepoint_args *ctx, __u32 n)
-{
-	__u64 value = 0;
-
-	switch (n) { /* barriers: otherwise an offset is computed, which 5.10 refuses */
-	case 0:
-		value = ctx->args[0];
-		barrier_var(value);
-		break;
-	case 1:
-		value = ctx->args[1];
-		barrier_var(value);
-		break;
-	case 2:
-		value = ctx->args[2];
-		barrier_var(value);
-		break;
-	case 3:
-		value = ctx->args[3];
-		barrier_var(value);
-		break;
-	}
-	return value;
-}
-
 /*
  * Another program can run on the CPU while one of these is preempted (7.0), but none of these while
  * another runs, except before 5.19, in interrupts. So only these have to add atomically.
@@ -96,15 +70,6 @@ static __always_inline void uring_replace(const struct uring_id *id)
 	uring_forget(id, old);
 }
 
-static __always_inline void uring_keep(const struct uring_id *id, struct uring_request *r)
-{
-	r->start = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&uring_requests, id, r, BPF_ANY))
-		uring_count(no_state);
-	else
-		uring_count(began);
-}
-
 /* OP as in file_key. */
 static __always_inline int uring_begin_at(const struct uring_id *id, __u64 request, __u32 op)
 {
@@ -121,7 +86,11 @@ static __always_inline int uring_begin_at(const struct uring_id *id, __u64 reque
 	key_trim(&r.who);
 	r.pid = current_pid(task);
 	r.tid = current_tid(task);
-	uring_keep(id, &r);
+	r.start = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&uring_requests, id, &r, BPF_ANY))
+		uring_count(no_state);
+	else
+		uring_count(began);
 	return 0;
 }
 
@@ -164,8 +133,6 @@ static __always_inline void uring_record(const struct uring_request *r, long ret
 		return;
 	}
 	file_describe(file, &facts);
-	if (file && plumb_config.by & FILE_BY_FILE)
-		path_remember(file, &facts.id);
 	c.bytes = c.error ? 0 : file_bytes(c.op & FILE_OP_MASK, ret, 0);
 	if (facts.flags & 1 << FILE_DIRECT && plumb_config.by & FILE_BY_CACHE)
 		c.cache = FILE_CACHE_DIRECT;
@@ -190,7 +157,7 @@ static __always_inline int uring_end(const struct uring_id *id, long ret)
 SEC("raw_tp/io_uring_submit_req")
 int uring_submitted(struct bpf_raw_tracepoint_args *ctx)
 {
-	return uring_begin((struct io_kiocb *)uring_argument(ctx, file_config.uring_begin));
+	return uring_begin((struct io_kiocb *)argument(ctx, file_config.uring_begin));
 }
 
 SEC("raw_tp/io_uring_complete")
@@ -199,16 +166,16 @@ int uring_completed(struct bpf_raw_tracepoint_args *ctx)
 	struct uring_id id = {};
 	struct io_uring_cqe *cqe;
 
-	id.id = uring_argument(ctx, 1);
+	id.id = argument(ctx, 1);
 	switch (file_config.uring_end) {
 	case URING_END_CQE:
-		cqe = (struct io_uring_cqe *)uring_argument(ctx, 2);
+		cqe = (struct io_uring_cqe *)argument(ctx, 2);
 		return uring_end(&id, peek(struct io_uring_cqe, cqe, res));
 	case URING_END_REQUEST:
-		return uring_end(&id, (int)uring_argument(ctx, 3));
+		return uring_end(&id, (int)argument(ctx, 3));
 	default:
-		id.ring = uring_argument(ctx, 0);
-		return uring_end(&id, (int)uring_argument(ctx, 2));
+		id.ring = argument(ctx, 0);
+		return uring_end(&id, (int)argument(ctx, 2));
 	}
 }
 

@@ -3,7 +3,6 @@
 
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/function/arg.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 

@@ -6,7 +6,6 @@
  * and then calls again.  Such a call is recorded as a retry.
  */
 #include <plumb/bpf/function/function.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "mapping.bpf.h"

@@ -26,15 +26,11 @@ struct fault_registers {
 };
 
 #if defined(__TARGET_ARCH_x86)
-#define FAULT_FLAGS(r)        ((r)->flags)
-#define FAULT_COUNTER(r)      ((r)->cx)
-#define FAULT_FLAGS_CORE(r)   BPF_CORE_READ(r, flags)
-#define FAULT_COUNTER_CORE(r) BPF_CORE_READ(r, cx)
+#define FAULT_FLAGS   flags
+#define FAULT_COUNTER cx
 #else
-#define FAULT_FLAGS(r)        ((r)->pstate)
-#define FAULT_COUNTER(r)      ((r)->regs[0])
-#define FAULT_FLAGS_CORE(r)   BPF_CORE_READ(r, pstate)
-#define FAULT_COUNTER_CORE(r) BPF_CORE_READ(r, regs[0])
+#define FAULT_FLAGS   pstate
+#define FAULT_COUNTER regs[0]
 #endif
 
 /* The fault that the thread is in. */
@@ -48,19 +44,7 @@ struct fault_thread {
 };
 
 #define PLUMB_THREAD struct fault_thread
-#include <plumb/bpf/core/inflight.bpf.h>
-
-/* Clear the thread's fault in flight; return the number of these, 0 or 1. */
-static __always_inline __u32 inflight_clear(struct fault_thread *t, struct task_struct *task)
-{
-	__u32 was = t && t->start;
-
-	(void)task;
-	if (t)
-		t->start = 0;
-	return was;
-}
-
+#include <plumb/bpf/core/inflight-one.bpf.h>
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include "find-mapping.bpf.h"
@@ -87,13 +71,6 @@ static __always_inline void count_left(struct fault_thread *t, __u64 faults, __u
 		ledger_count(cpu, abandoned);
 }
 
-/* Another fault begins. */
-static __always_inline void fault_forget(struct fault_thread *t)
-{
-	return_settle(t);
-	t->ret.ended = 0;
-}
-
 SEC("perf_event")
 int fault_begin(struct bpf_perf_event_data *ctx)
 {
@@ -110,7 +87,7 @@ int fault_begin(struct bpf_perf_event_data *ctx)
 		if (t && t->start)
 			count_left(t, faults_counted(task), cpu);
 		if (t)
-			fault_forget(t);
+			return_forget(t);
 		return 0;
 	}
 	t = inflight_make(task);
@@ -121,7 +98,7 @@ int fault_begin(struct bpf_perf_event_data *ctx)
 	faults = faults_counted(task);
 	if (t->start)
 		count_left(t, faults, cpu);
-	fault_forget(t);
+	return_forget(t);
 	ledger_count(cpu, began);
 	t->address = ctx->addr;
 	t->faults = faults;
@@ -178,8 +155,8 @@ static __always_inline int fault_end(struct bpf_perf_event_data *ctx, __u32 type
 	t->registers = (struct fault_registers){
 		.ip = PT_REGS_IP(&ctx->regs),
 		.sp = PT_REGS_SP(&ctx->regs),
-		.flags = FAULT_FLAGS(&ctx->regs),
-		.counter = FAULT_COUNTER(&ctx->regs),
+		.flags = ctx->regs.FAULT_FLAGS,
+		.counter = ctx->regs.FAULT_COUNTER,
 	};
 	t->ret.slot = slot;
 	t->ret.ns = now - start;
@@ -197,8 +174,8 @@ static __always_inline bool return_find(struct fault_thread *t, struct task_stru
 		return false;
 	regs = return_registers(task);
 	if (PT_REGS_IP_CORE(regs) != t->registers.ip || PT_REGS_SP_CORE(regs) != t->registers.sp ||
-	    FAULT_FLAGS_CORE(regs) != t->registers.flags ||
-	    FAULT_COUNTER_CORE(regs) != t->registers.counter)
+	    BPF_CORE_READ(regs, FAULT_FLAGS) != t->registers.flags ||
+	    BPF_CORE_READ(regs, FAULT_COUNTER) != t->registers.counter)
 		return false;
 	return_is_fresh(t);
 	return true;

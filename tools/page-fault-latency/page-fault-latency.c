@@ -3,8 +3,6 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <plumb/core/log.h>
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
@@ -126,23 +124,11 @@ static int prepare(struct plumb_options *o)
 
 /* ---- cost ---- */
 
-static char *page;
-
-/* One minor fault. The time of madvise() is in all of the compared loops. */
-static void fault(void)
-{
-	madvise(page, 1, MADV_DONTNEED);
-	*(volatile char *)page = 1;
-}
-
 static void calibrate(struct plumb_run *run)
 {
-	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return;
-	plumb_calibrate(run, run->instance.mechanism->attach_targets ? NULL : fault);
-	munmap(page, sysconf(_SC_PAGESIZE));
+	/* On functions the library has calibrated. */
+	if (!run->instance.mechanism->attach_targets)
+		plumb_calibrate(run, plumb_page_fault);
 }
 
 /* ---- faults in flight ---- */
@@ -150,24 +136,16 @@ static void calibrate(struct plumb_run *run)
 static void read_fault(const struct plumb_run *run, const struct plumb_state *state,
 		       struct plumb_flights *to)
 {
-	static int start = -1, address, ret;
-	struct plumb_flight f = {.pid = state->pid,
-				 .tid = state->tid,
-				 .kernel = PLUMB_NO_STACK,
-				 .user = PLUMB_NO_STACK};
+	static int address;
+	struct plumb_flight f;
 
 	if (run->instance.bpf.function) {
 		plumb_flight_read_function(run, state, to);
 		return;
 	}
-	if (start < 0) {
-		start = plumb_states_offset(run->instance.bpf.object, "fault_thread", "start");
+	if (!address)
 		address = plumb_states_offset(run->instance.bpf.object, "fault_thread", "address");
-		ret = plumb_states_offset(run->instance.bpf.object, "fault_thread", "ret");
-	}
-	f.start = plumb_state_word(state->value, start);
-	if (!f.start)
-		f.start = plumb_flight_held_since(run, state->value, ret);
+	f = plumb_flight_of(run, state, "fault_thread");
 	f.what = plumb_state_word(state->value, address);
 	if (f.start)
 		plumb_flights_add(to, &f);

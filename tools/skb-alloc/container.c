@@ -49,11 +49,6 @@ static bool name_between(const char *part, size_t length, const char *prefix, co
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /*
  * The byte of an escape as systemd writes it, "\x2d"; 0: TEXT does not begin with one, or its byte
  * is not printable ASCII.  Such escapes stay: no machine's name has them, and a terminal could
@@ -61,13 +56,11 @@ static int hex_digit(char c)
  */
 static unsigned char escaped_byte(const char *text)
 {
-	int high, low, byte;
+	unsigned int byte;
 
-	if (text[0] != '\\' || text[1] != 'x')
+	if (strncmp(text, "\\x", 2) || id_length(text + 2) < 2 ||
+	    sscanf(text + 2, "%2x", &byte) < 1)
 		return 0;
-	high = hex_digit(text[2]);
-	low = high < 0 ? -1 : hex_digit(text[3]);
-	byte = low < 0 ? 0 : high << 4 | low;
 	return byte >= ' ' && byte < 0x7f ? byte : 0;
 }
 

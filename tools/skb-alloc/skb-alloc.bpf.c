@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* __alloc_skb(size, ...): size is its first argument. */
 #include <plumb/bpf/function/function.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "skb-alloc.h"
@@ -65,19 +64,13 @@ int count_fentry(__u64 *ctx)
 SEC("kprobe.multi")
 int count_multi(struct pt_regs *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = {};
-
-	function_get_args(ctx, FUNCTION_REGISTERS, 0, args);
-	return count(args[0]);
+	return count(PT_REGS_PARM1(ctx));
 }
 
 SEC("kprobe")
 int count_kprobe(struct pt_regs *ctx)
 {
-	__u64 args[PLUMB_FUNCTION_ARGS] = {};
-
-	function_get_args(ctx, FUNCTION_REGISTERS, 0, args);
-	return count(args[0]);
+	return count(PT_REGS_PARM1(ctx));
 }
 
 #endif

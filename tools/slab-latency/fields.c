@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "fields.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
 #include <plumb/symbols/symbols.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-
-#include "merged.h"
-#include "slab-latency.h"
 
 static int caches = -1; /* the map slab_caches */
 static struct plumb_symbolizer *symbolizer;
@@ -26,6 +25,46 @@ void slab_fields_begin(void)
 {
 	symbolizer = plumb_symbolizer_new(false);
 	plumb_retain(PLUMB_CAP(SYSLOG), 0, "names of callers");
+}
+
+/*
+ * The kernel merges caches into one, of which it keeps the first name.  By name, the names of all
+ * that are one cache with it.
+ */
+static json_t *merged;
+
+/* In /sys/kernel/slab the names of one cache are links to one folder. */
+static void add_link(json_t *folders, int slab, const char *link)
+{
+	char folder[256], name[PLUMB_ESCAPED];
+	ssize_t n = readlinkat(slab, link, folder, sizeof(folder) - 1);
+	json_t *names;
+
+	if (n <= 0) /* not a link */
+		return;
+	folder[n] = 0;
+	plumb_escape(name, link, sizeof(name));
+	names = json_object_get(folders, folder);
+	if (!names) {
+		names = json_array();
+		json_object_set_new_nocheck(folders, folder, names);
+	}
+	json_array_append_new(names, json_string(name));
+	json_object_set(merged, name, names);
+}
+
+void slab_merged_read(void)
+{
+	DIR *slab = opendir("/sys/kernel/slab");
+	json_t *folders = json_object();
+	struct dirent *e;
+
+	merged = json_object();
+	while (slab && (e = readdir(slab)))
+		add_link(folders, dirfd(slab), e->d_name);
+	if (slab)
+		closedir(slab);
+	json_decref(folders);
 }
 
 /* The names that mm/slab_common.c gives these caches. */
@@ -61,13 +100,13 @@ static void name_cache(const struct slab_key *k, char *text, size_t size)
 
 static void format_cache(const void *key, char *text, size_t size)
 {
-	size_t merged, n;
+	size_t names, n;
 
 	name_cache(key, text, size);
-	merged = merged_count(text);
+	names = json_array_size(json_object_get(merged, text));
 	n = strlen(text);
-	if (merged)
-		snprintf(text + n, size - n, "+%zu", merged);
+	if (names > 1)
+		snprintf(text + n, size - n, "+%zu", names - 1);
 }
 
 /* Without the number, which changes when modules are loaded. */
@@ -81,10 +120,17 @@ static json_t *json_cache(const void *key)
 
 json_t *slab_merged_json(const void *key)
 {
+	json_t *others = json_array(), *name;
 	char text[PLUMB_ESCAPED];
+	size_t i;
 
 	name_cache(key, text, sizeof(text));
-	return merged_names(text);
+	json_array_foreach(json_object_get(merged, text), i, name)
+	{
+		if (strcmp(json_string_value(name), text) != 0)
+			json_array_append(others, name);
+	}
+	return others;
 }
 
 /* With the offset: a function can allocate at several places. */
@@ -124,21 +170,13 @@ static void format_node(const void *key, char *text, size_t size)
 		snprintf(text, size, "%d", k->node);
 }
 
-static json_t *json_node(const void *key)
-{
-	const struct slab_key *k = key;
-
-	return k->node < 0 ? json_null() : json_integer(k->node);
-}
-
-const struct plumb_field slab_fields[] = {
+const struct plumb_field slab_fields[SLAB_N_FIELDS] = {
 	{"cache", SLAB_BY_CACHE, .format = format_cache, .json = json_cache},
 	{"caller", SLAB_BY_CALLER, .format = format_caller},
 	{PLUMB_NAMED_FIELD("path", SLAB_BY_PATH, PLUMB_NAME, slab_key, path, paths)},
 	{PLUMB_NAMED_FIELD("op", SLAB_BY_OP, PLUMB_NAME, slab_key, op, ops)},
 	{PLUMB_FIELD("asked", SLAB_BY_ASKED, PLUMB_NUMBER, slab_key, asked)},
 	{PLUMB_FIELD("given", SLAB_BY_GIVEN, PLUMB_NUMBER, slab_key, given)},
-	{"node", SLAB_BY_NODE, .number = true, .format = format_node, .json = json_node},
+	{"node", SLAB_BY_NODE, .number = true, .format = format_node},
 	{PLUMB_NAMED_FIELD("context", SLAB_BY_CONTEXT, PLUMB_NAME, slab_key, context, contexts)},
 };
-const size_t slab_n_fields = sizeof(slab_fields) / sizeof(slab_fields[0]);

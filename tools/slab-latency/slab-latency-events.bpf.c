@@ -16,15 +16,6 @@ const volatile struct slab_config slab_config = {};
 
 #include "slab.bpf.h"
 
-/* From 6.13 on. */
-extern struct kmem_cache *bpf_get_kmem_cache(__u64 address) __ksym __weak;
-
-/* 0: it is of none, or the kernel does not say. */
-static __always_inline __u64 slab_cache_of(__u64 object)
-{
-	return object && bpf_get_kmem_cache ? (__u64)bpf_get_kmem_cache(object) : 0;
-}
-
 static __always_inline int count(struct slab_call *c, bool failed)
 {
 	struct task_struct *task = current_task();
@@ -108,31 +99,25 @@ int on_alloc_node(struct bpf_raw_tracepoint_args *ctx)
 	return count_sizes(ctx, SLAB_UNKNOWN, ctx->args[5]);
 }
 
+/* CACHE: 0 if it is not known. */
+static __always_inline int count_free(__u64 caller, __u64 cache, __u8 op)
+{
+	struct slab_call c = {
+		.cache = cache ?: SLAB_UNKNOWN, .caller = caller, .node = -1, .op = op};
+
+	return count(&c, false);
+}
+
 SEC("raw_tp/kmem_cache_free")
 int on_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct slab_call c = {
-		.cache = slab_config.free_has_cache ? ctx->args[2] : SLAB_UNKNOWN,
-		.caller = ctx->args[0],
-		.node = -1,
-		.op = SLAB_FREE,
-	};
-
-	return count(&c, false);
+	return count_free(ctx->args[0], slab_config.free_has_cache ? ctx->args[2] : 0, SLAB_FREE);
 }
 
 SEC("raw_tp/kfree")
 int on_kfree(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 cache = slab_cache_of(ctx->args[1]);
-	struct slab_call c = {
-		.cache = cache ?: SLAB_UNKNOWN,
-		.caller = ctx->args[0],
-		.node = -1,
-		.op = SLAB_KFREE,
-	};
-
-	return count(&c, false);
+	return count_free(ctx->args[0], slab_cache_of(ctx->args[1]), SLAB_KFREE);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -13,24 +13,12 @@ const volatile struct slab_config slab_config = {};
 
 #define slab_at(target) (&slab_config.at[PLUMB_TARGET_INDEX(target) & (SLAB_FUNCTIONS - 1)])
 
-/* From 6.13 on. */
-extern struct kmem_cache *bpf_get_kmem_cache(__u64 address) __ksym __weak;
-
-/* The first word of a frame. kfree() has its object only at the entry. */
-static __always_inline __u64 slab_cache_arg(__u64 target, __u64 arg)
-{
-	if (slab_at(target)->what != SLAB_KFREE)
-		return arg;
-	return arg && bpf_get_kmem_cache ? (__u64)bpf_get_kmem_cache(arg) : 0;
-}
-
 /* The fourth word of a frame: flags, 16 bits of the node, and the path as far as it is known. */
 #define SLAB_NODE_SHIFT      32
 #define SLAB_PATH_SHIFT      56
 #define slab_pack(gfp, node) ((__u32)(gfp) | (__u64)(__u16)(node) << SLAB_NODE_SHIFT)
 
 #include <plumb/bpf/function/function.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 #include "slab.bpf.h"
@@ -43,7 +31,10 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 
 	if (hook == FUNCTION_CTX_EXIT)
 		return;
-	args[0] = slab_cache_arg(target, function_arg(ctx, hook, at->cache));
+	/* kfree() has its object only at the entry. */
+	args[0] = function_arg(ctx, hook, at->cache);
+	if (at->what == SLAB_KFREE)
+		args[0] = slab_cache_of(args[0]);
 	args[1] = function_arg(ctx, hook, at->size);
 	caller = at->caller;
 	if (caller & PLUMB_CALLER && caller != PLUMB_NO_ARG)
@@ -77,8 +68,7 @@ static __always_inline __u64 cache_in(__u64 buckets, __u64 size)
 /* 0: OBJECT is of none.  The verifier takes a copy of the pointer for the number that it is. */
 static __noinline __u64 cache_of(__u64 object)
 {
-	struct kmem_cache *cache = bpf_get_kmem_cache ? bpf_get_kmem_cache(object) : NULL;
-	__u64 address = 0;
+	__u64 cache = slab_cache_of(object), address = 0;
 
 	bpf_probe_read_kernel(&address, sizeof(address), &cache);
 	return address;

@@ -12,7 +12,6 @@
 #include <bpf/libbpf.h>
 
 #include "fields.h"
-#include "merged.h"
 #include "targets.h"
 
 #include "slab-latency-events.skel.h"
@@ -49,7 +48,7 @@ static int prepare(struct plumb_options *o)
 	if (o->by & SLAB_BY_CALLER)
 		slab_fields_begin();
 	if (o->by & SLAB_BY_CACHE)
-		merged_read();
+		slab_merged_read();
 	return err;
 }
 
@@ -166,6 +165,7 @@ static struct plumb_tool tool = {
 	.options.list = options,
 	.options.complete = complete,
 	.keys.fields = slab_fields,
+	.keys.n_fields = SLAB_N_FIELDS,
 	.keys.size = sizeof(struct slab_key),
 	.keys.default_by = SLAB_BY_CACHE | SLAB_BY_CALLER | SLAB_BY_PATH,
 	.keys.max = 1024,
@@ -182,6 +182,5 @@ static struct plumb_tool tool = {
 
 int main(int argc, char **argv)
 {
-	tool.keys.n_fields = slab_n_fields;
 	return plumb_main(argc, argv, &tool);
 }

@@ -4,6 +4,7 @@
 #define SLAB_BPF_H
 
 #include <plumb/bpf/core/totals.bpf.h>
+#include <plumb/bpf/hist/hist.h>
 #include "slab-latency.h"
 
 #define PLUMB_KEY struct slab_key
@@ -11,6 +12,15 @@
 
 /* Preallocated: the programs run inside the allocator. */
 PLUMB_MAP(slab_caches, HASH, SLAB_CACHES, __u64, struct slab_cache);
+
+/* From 6.13 on. */
+extern struct kmem_cache *bpf_get_kmem_cache(__u64 address) __ksym __weak;
+
+/* 0: it is of none, or the kernel does not say. */
+static __always_inline __u64 slab_cache_of(__u64 object)
+{
+	return object && bpf_get_kmem_cache ? (__u64)bpf_get_kmem_cache(object) : 0;
+}
 
 struct slab_call {
 	__u64 cache; /* as in the key; 0: to be found by size and flags */
@@ -38,8 +48,6 @@ static __noinline struct slab_cache *slab_cache_add(__u64 cache)
 /* As kmalloc_index() in include/linux/slab.h, with caches from 8 bytes on. */
 static __always_inline __u32 slab_class(__u64 size)
 {
-	__u32 class;
-
 	if (!size)
 		return SLAB_CLASS_ZERO;
 	if (size > 1ULL << slab_config.largest)
@@ -50,10 +58,7 @@ static __always_inline __u32 slab_class(__u64 size)
 		return 1;
 	if (size > 128 && size <= 192)
 		return 2;
-	for (class = 4; class < 32; class ++)
-		if (size <= 1ULL << class)
-			break;
-	return class;
+	return plumb_log2(size - 1) + 1;
 }
 
 static __always_inline __u64 slab_class_size(__u32 class, __u64 asked)
@@ -66,10 +71,8 @@ static __always_inline __u64 slab_class_size(__u32 class, __u64 asked)
 	case 2:
 		return 192;
 	case SLAB_CLASS_PAGES:
-		for (class = 12; class < 40; class ++)
-			if (asked <= 1ULL << class)
-				break;
-		return 1ULL << (class & 63);
+		class = plumb_log2(asked - 1) + 1;
+		/* fall through */
 	default:
 		return 1ULL << (class & 63);
 	}

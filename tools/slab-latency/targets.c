@@ -35,6 +35,7 @@ enum rule {
 	LARGE, /* neither with COMMON nor with NESTED_LARGE */
 	VIRTUAL,
 	NOT_WITH_ALLOCATE, /* the compiler made one function of it and ALLOCATE */
+	FREES,             /* with --frees */
 };
 
 /*
@@ -73,11 +74,11 @@ static const struct {
 	{"__pcs_replace_empty_main", SLAB_REFILL, ALWAYS}, /* sheaves, from 6.18 on */
 	{ALLOCATE, SLAB_NEW, ALWAYS},
 	{"new_slab", SLAB_NEW, NOT_WITH_ALLOCATE},
-	{"kfree", SLAB_KFREE, ALWAYS},
-	{"kmem_cache_free", SLAB_FREE, ALWAYS},
-	{"kmem_cache_free_bulk", SLAB_BULK_FREE, ALWAYS},
-	{"__slab_free", SLAB_REFILL, ALWAYS},
-	{"__pcs_replace_full_main", SLAB_REFILL, ALWAYS},
+	{"kfree", SLAB_KFREE, FREES},
+	{"kmem_cache_free", SLAB_FREE, FREES},
+	{"kmem_cache_free_bulk", SLAB_BULK_FREE, FREES},
+	{"__slab_free", SLAB_REFILL, FREES},
+	{"__pcs_replace_full_main", SLAB_REFILL, FREES},
 };
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
 
@@ -135,15 +136,14 @@ static struct slab_function describe(const struct btf *btf, const struct btf_typ
 static bool is_needed(size_t i, const struct btf *btf, bool parts, bool frees)
 {
 	const bool common = prototype(btf, COMMON);
-	const enum slab_what what = known[i].what;
-	const bool frees_slowly = !strcmp(known[i].name, "__slab_free") ||
-				  !strcmp(known[i].name, "__pcs_replace_full_main");
 
-	if ((what >= SLAB_FREE && what < SLAB_REFILL) || frees_slowly)
-		return frees && (parts || !frees_slowly);
-	if (what >= SLAB_REFILL)
-		return parts && (known[i].rule != NOT_WITH_ALLOCATE || !prototype(btf, ALLOCATE));
+	if (known[i].what >= SLAB_REFILL && !parts)
+		return false;
 	switch (known[i].rule) {
+	case FREES:
+		return frees;
+	case NOT_WITH_ALLOCATE:
+		return !prototype(btf, ALLOCATE);
 	case WITH_COMMON:
 		return common;
 	case NOT_WITH_COMMON:
@@ -249,12 +249,11 @@ void slab_addresses_find(struct slab_config *config)
 int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
 		      struct slab_targets *targets)
 {
-	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
+	struct btf *btf = plumb_types_get(file);
 	int err = 0;
 
 	if (!btf)
-		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
-				   file ?: "/sys/kernel/btf/vmlinux");
+		return -EOPNOTSUPP;
 	targets->config = (struct slab_config){
 		.largest = __builtin_ctzl(sysconf(_SC_PAGESIZE)) + 1,
 		.alloc_has_cache = passes_cache(btf, "kmem_cache_alloc", 2),
@@ -265,9 +264,6 @@ int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
 		slab_addresses_find(&targets->config);
 	if (!events)
 		err = find_functions(file, btf, by & SLAB_BY_PATH, frees, targets);
-	if (file)
-		btf__free(btf);
-	else
-		plumb_kernel_btf_put(btf);
+	plumb_kernel_btf_put(btf);
 	return err;
 }

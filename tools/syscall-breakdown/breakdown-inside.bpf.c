@@ -5,7 +5,6 @@
 const volatile struct breakdown_inside breakdown_inside = {};
 
 #include <plumb/bpf/function/function.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
 

@@ -13,24 +13,32 @@ static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 /* Record the current thread's message, and remember it in T, if that is not NULL. */
 static __noinline int record(PLUMB_THREAD *t, struct sock *sk, __u64 ns, __u64 asked, long ret)
 {
-	__u32 error = ret < 0 ? -ret : 0, slot = 0;
+	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0, slot = 0;
+	struct send_bytes bytes = {.asked = asked, .sent = ret > 0 ? ret : 0};
 	bool filtered = is_filtered_at_exit(ns, error);
+	struct plumb_totals *totals;
+	struct send_key key = {};
 
-	if (filtered)
-		ledger_count(bpf_get_smp_processor_id(), filtered_at_exit);
-	else
-		slot = record_send(sk, ns, asked, ret);
+	if (!filtered || ns < tcp_config.min_ns)
+		fill_key(&key, sk, asked, error);
+	if (filtered) {
+		ledger_count(cpu, filtered_at_exit);
+	} else {
+		slot = send_slot(&key);
+		totals = hist_record(slot, cpu, ns, error, false);
+		if (totals) {
+			plumb_add(totals->counters[0], bytes.asked);
+			plumb_add(totals->counters[1], bytes.sent);
+		}
+	}
 	if (!t)
 		return 0;
 	t->ret.ns = ns;
 	t->ret.error = error;
 	t->ret.slot = slot;
-	t->last.bytes.asked = asked;
-	t->last.bytes.sent = ret > 0 ? ret : 0;
-	if (filtered && ns < tcp_config.min_ns) { /* else whatever it waits for */
-		__builtin_memset(&t->last.key, 0, sizeof(t->last.key));
-		fill_key(&t->last.key, sk, asked, error);
-	}
+	t->last.bytes = bytes;
+	if (filtered) /* else whatever it waits for */
+		t->last.key = key;
 	return 0;
 }
 

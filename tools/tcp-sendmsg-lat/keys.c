@@ -65,13 +65,6 @@ static void format_rport(const void *key, char *text, size_t size)
 		snprintf(text, size, "%u", k->rport);
 }
 
-static json_t *json_rport(const void *key)
-{
-	const struct send_key *k = key;
-
-	return tcp_one_port && k->lport ? json_null() : json_integer(k->rport);
-}
-
 static void format_lport(const void *key, char *text, size_t size)
 {
 	const struct send_key *k = key;
@@ -80,13 +73,6 @@ static void format_lport(const void *key, char *text, size_t size)
 		snprintf(text, size, "-");
 	else
 		snprintf(text, size, "%u", k->lport);
-}
-
-static json_t *json_lport(const void *key)
-{
-	const struct send_key *k = key;
-
-	return tcp_one_port && !k->lport ? json_null() : json_integer(k->lport);
 }
 
 /* Exact: a multiple of 1024 has a suffix, anything else is in bytes. */
@@ -99,11 +85,6 @@ static const char *format_bound(uint64_t bytes, char *text, size_t size)
 		bytes /= 1024;
 	snprintf(text, size, "%llu%s", (unsigned long long)bytes, suffixes[suffix]);
 	return text;
-}
-
-static json_t *json_size(const void *key)
-{
-	return json_integer(((const struct send_key *)key)->size);
 }
 
 /* "4K-8K": 4096 bytes and more, fewer than 8192. */
@@ -130,10 +111,10 @@ static void format_label(const void *key, char *text, size_t size)
 const struct plumb_field tcp_fields[TCP_N_FIELDS] = {
 	{"label", TCP_BY_LABEL, .format = format_label},
 	{"raddr", TCP_BY_RADDR, .format = format_raddr},
-	{"rport", TCP_BY_RPORT, .number = true, .format = format_rport, .json = json_rport},
+	{"rport", TCP_BY_RPORT, .number = true, .format = format_rport},
 	{"laddr", TCP_BY_LADDR, .format = format_laddr},
-	{"lport", TCP_BY_LPORT, .number = true, .format = format_lport, .json = json_lport},
-	{"size", TCP_BY_SIZE, .number = true, .format = format_size, .json = json_size},
+	{"lport", TCP_BY_LPORT, .number = true, .format = format_lport},
+	{PLUMB_FIELD("size", TCP_BY_SIZE, PLUMB_NUMBER, send_key, size), .format = format_size},
 	{PLUMB_FIELD("errno", TCP_BY_ERRNO, PLUMB_ERRNO, send_key, error)},
 	{PLUMB_FIELD("netns", TCP_BY_NETNS, PLUMB_NUMBER, send_key, netns)},
 	{.name = "port"}, /* no column of its own: see tcp_take_key() */

@@ -66,16 +66,16 @@ static const struct tcp_label *place(struct tcp_labels *labels, struct tcp_label
 	return NULL;
 }
 
-/* Add the label of line N, which has LENGTH bytes; 0, or -EINVAL after a message. */
+/* Add the label of line N, with a NUL if it is CUT; 0, or -EINVAL after a message. */
 static int add_line(struct tcp_labels *labels, const char *file, unsigned int n, char *line,
-		    size_t length)
+		    bool cut)
 {
 	struct tcp_label label;
 	const struct tcp_label *same;
 	const char *why;
 	int found;
 
-	if (strlen(line) != length)
+	if (cut)
 		return plumb_error(EINVAL, "%s:%u: not a text", file, n);
 	found = tcp_parse_label(line, &label, &why);
 	if (found < 0)
@@ -94,21 +94,15 @@ static int add_line(struct tcp_labels *labels, const char *file, unsigned int n,
 	return 0;
 }
 
-static int read_lines(struct tcp_labels *labels, const char *file, FILE *f)
+/* TEXT of SIZE bytes and a NUL: what is behind another NUL is not read. */
+static int read_lines(struct tcp_labels *labels, const char *file, char *text, size_t size)
 {
-	unsigned int n = 0, errors = 0;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t length;
+	const char *end = text + size;
+	unsigned int errors = 0;
+	char *line;
 
-	while (errors < MAX_ERRORS && (length = getline(&line, &size, f)) >= 0) {
-		if (length && line[length - 1] == '\n')
-			line[--length] = 0;
-		errors += add_line(labels, file, ++n, line, length) != 0;
-	}
-	free(line);
-	if (ferror(f))
-		return plumb_error(errno, "%s: %s", file, strerror(errno));
+	for (unsigned int n = 1; errors < MAX_ERRORS && (line = strsep(&text, "\n")); n++)
+		errors += add_line(labels, file, n, line, !text && line + strlen(line) != end) != 0;
 	if (errors == MAX_ERRORS)
 		plumb_warn("%s: the rest is not read", file);
 	return errors ? -EINVAL : 0;
@@ -118,18 +112,14 @@ int tcp_labels_read(struct tcp_labels *labels, const char *file)
 {
 	size_t size;
 	char *text = plumb_file_read("--labels", file, LARGEST, &size);
-	FILE *f;
 	int err;
 
 	if (!text)
 		return -EINVAL;
 	if (!labels->list)
 		labels->list = calloc(TCP_MAX_LABELS, sizeof(*labels->list));
-	f = fmemopen(text, size, "r");
-	err = f && labels->list ? read_lines(labels, file, f)
-				: plumb_error(ENOMEM, "--labels: no memory for %s", file);
-	if (f)
-		fclose(f);
+	err = labels->list ? read_lines(labels, file, text, size)
+			   : plumb_error(ENOMEM, "--labels: no memory for %s", file);
 	free(text);
 	return err;
 }

@@ -158,26 +158,4 @@ static __noinline int send_slot(struct send_key *key)
 	return key_cpu_slot(current_task(), key, bpf_get_smp_processor_id());
 }
 
-/*
- * Record a send of the current thread that took NS ns; RET is what tcp_sendmsg() returned.  Return
- * its slot.
- */
-static __noinline int record_send(struct sock *sk, __u64 ns, __u64 asked, long ret)
-{
-	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0;
-	struct plumb_totals *totals;
-	struct send_key key = {};
-	int slot;
-
-	fill_key(&key, sk, asked, error);
-	slot = send_slot(&key);
-	totals = hist_record(slot, cpu, ns, error, false);
-	if (!totals)
-		return slot;
-	plumb_add(totals->counters[0], asked);
-	if (ret > 0)
-		plumb_add(totals->counters[1], ret);
-	return slot;
-}
-
 #endif

@@ -23,19 +23,7 @@ struct sending_thread {
 };
 
 #define PLUMB_THREAD struct sending_thread
-#include <plumb/bpf/core/inflight.bpf.h>
-
-/* Clear the thread's message in flight; return the number of these, 0 or 1. */
-static __always_inline __u32 inflight_clear(struct sending_thread *t, struct task_struct *task)
-{
-	__u32 was = t && t->start;
-
-	(void)task;
-	if (t)
-		t->start = 0;
-	return was;
-}
-
+#include <plumb/bpf/core/inflight-one.bpf.h>
 #define RETURN_CALL send_bytes
 #include <plumb/bpf/sched/return.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
@@ -52,13 +40,7 @@ static __always_inline void count_began(void)
 /* Return whether the current thread is inside one of the system calls of BITMAP. */
 static __always_inline bool is_in_call(struct task_struct *task, const volatile __u64 *bitmap)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-#if defined(__TARGET_ARCH_x86)
-	return syscall_is_in(bitmap, BPF_CORE_READ(regs, orig_ax), syscall_abi(task));
-#else
-	return syscall_is_in(bitmap, BPF_CORE_READ(regs, syscallno), syscall_abi(task));
-#endif
+	return syscall_is_in(bitmap, return_number(return_registers(task)), syscall_abi(task));
 }
 
 /* False if the kernel itself sends, as NFS does inside open(): then since is of an older call. */
@@ -70,7 +52,7 @@ static __always_inline bool is_in_send_call(struct task_struct *task)
 /* The size of a message that TCP did not take: it is empty, or its peer is gone; 0: not known. */
 static __always_inline __u64 size_argument(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = return_registers(task);
 	__u64 size;
 
 	if (!is_in_call(task, tcp_config.sized))
@@ -96,8 +78,8 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!filter_entry(task)) {
 		t = inflight_get(task);
 		if (t) {
-			return_settle(t);
-			t->since = t->ret.ended = 0;
+			return_forget(t);
+			t->since = 0;
 		}
 		return 0;
 	}
@@ -108,9 +90,9 @@ int call_enter(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (inflight_clear(t, task))
 		ledger_count(bpf_get_smp_processor_id(), exit_lost);
-	return_settle(t);
-	t->unwanted = t->ret.ended = 0;
-	t->last.call = (__u64)syscall_abi(task) << 32 | nr;
+	return_forget(t);
+	t->unwanted = 0;
+	t->last.call = syscall_word(nr, syscall_abi(task));
 	t->since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -176,7 +158,7 @@ static __always_inline bool return_find(struct sending_thread *t, struct task_st
 	__u32 nr;
 
 	if (t->start || !t->ret.ended || !return_call(return_registers(task), &nr, &result) ||
-	    t->last.call != ((__u64)syscall_abi(task) << 32 | nr) || !filter_entry(task))
+	    t->last.call != syscall_word(nr, syscall_abi(task)) || !filter_entry(task))
 		return false;
 	find_slot(t);
 	return true;
@@ -194,10 +176,8 @@ int send_end(struct bpf_raw_tracepoint_args *ctx)
 	if (!filter_thread(task) || !send_is_tcp(sk))
 		return 0;
 	t = inflight_get(task);
-	if (t) {
-		return_settle(t);
-		t->ret.ended = 0;
-	}
+	if (t)
+		return_forget(t);
 	if ((t && t->start) || begins_at_its_end(task, t, sk, ret)) {
 		if (!t) /* never; for the verifier */
 			return 0;

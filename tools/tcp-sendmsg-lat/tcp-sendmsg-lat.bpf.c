@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The mechanisms on the function: tcp_sendmsg(sk, msg, size). */
-#define FUNCTION_LAST struct send_last
+#define FUNCTION_LAST            struct send_last
+#define FUNCTION_SELECTS(target) true
 #include "send.bpf.h"
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/function/function.bpf.h>
@@ -24,33 +25,18 @@ static __always_inline bool function_wanted(struct task_struct *task, __u64 targ
 	return send_is_wanted((struct sock *)args[0], args[1]);
 }
 
-static __always_inline __u64 first_argument(struct task_struct *task, struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	if (syscall_abi(task) == PLUMB_ABI_COMPAT)
-		return BPF_CORE_READ(regs, bx);
-#else
-	(void)task;
-#endif
-	return PT_REGS_PARM1_CORE_SYSCALL(regs);
-}
-
-static __always_inline __u64 call_number(struct task_struct *task, struct pt_regs *regs)
-{
-	return (__u64)syscall_abi(task) << 32 | (__u32)return_number(regs);
-}
-
 /* The current thread's system call is that of its last message. */
 static __noinline int note_call(struct function_thread *t)
 {
 	struct task_struct *task = current_task();
 	struct pt_regs *regs = return_registers(task);
+	__u32 abi = syscall_abi(task);
 
 	if (!t)
 		return 0;
 	return_settle(t);
-	t->last.call = call_number(task, regs);
-	t->last.fd = first_argument(task, regs);
+	t->last.call = syscall_word(return_number(regs), abi);
+	t->last.fd = syscall_first_argument(regs, abi);
 	t->ret.ended = bpf_ktime_get_ns();
 	return 0;
 }
@@ -73,15 +59,16 @@ static __always_inline bool return_find(struct function_thread *t, struct task_s
 	const struct send_bytes *b = &t->last.bytes;
 	struct pt_regs *regs;
 	long result;
-	__u32 nr;
+	__u32 nr, abi;
 
 	if (t->depth || !t->ret.ended)
 		return false;
 	regs = return_registers(task);
+	abi = syscall_abi(task);
 	if (!return_call(regs, &nr, &result) ||
 	    (int)result != (t->ret.error ? -(int)t->ret.error : (int)b->sent) ||
-	    t->last.call != call_number(task, regs) || t->last.fd != first_argument(task, regs) ||
-	    !filter_entry(task))
+	    t->last.call != syscall_word(return_number(regs), abi) ||
+	    t->last.fd != syscall_first_argument(regs, abi) || !filter_entry(task))
 		return false;
 	find_slot(t);
 	return true;

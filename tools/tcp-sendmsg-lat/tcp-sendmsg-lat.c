@@ -9,6 +9,7 @@
 #include <plumb/core/tool.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/timed-functions.h>
+#include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/syscalls.h>
 
@@ -18,7 +19,6 @@
 
 #include "addresses.h"
 #include "keys.h"
-#include "sending.h"
 #include "tcp-sendmsg-lat-raw.skel.h"
 #include "tcp-sendmsg-lat-session-610.skel.h"
 #include "tcp-sendmsg-lat-session-700.skel.h"
@@ -203,11 +203,25 @@ static bool find_inflight(const struct plumb_run *run, struct plumb_flight *f)
 	       plumb_flight_find_function(run, f);
 }
 
+/* Messages that TCP has not taken yet; with tracepoints the state has no stack of calls. */
+static void read_sending(const struct plumb_run *run, const struct plumb_state *state,
+			 struct plumb_flights *to)
+{
+	const bool function = run->instance.bpf.function;
+	struct plumb_flight f;
+
+	if (function)
+		plumb_flight_read_function(run, state, to);
+	f = plumb_flight_of(run, state, function ? "function_thread" : "sending_thread");
+	if (f.start)
+		plumb_flights_add(to, &f);
+}
+
 static const struct plumb_inflight inflight = {
 	PLUMB_FUNCTIONS_INFLIGHT,
 	.min_ns = &config.min_ns,
 	.find = find_inflight,
-	.read = sending_read,
+	.read = read_sending,
 };
 
 /* The most sockets of MPTCP so far, in this network namespace: they do not call tcp_sendmsg. */

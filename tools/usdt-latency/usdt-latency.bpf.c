@@ -3,7 +3,7 @@
 
 #define PLUMB_USER_FUNCTIONS
 #define PLUMB_PAIRS
-#include <plumb/bpf/function/unfiltered.bpf.h>
+#include <plumb/bpf/function/function-calls.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/user/by-id.bpf.h>
 #include <plumb/bpf/user/exec.bpf.h>

@@ -104,13 +104,6 @@ static void format_arg(const void *key, int end, char *text, size_t size)
 		plumb_arg_key_format(&arg_keys[end], k->arg[end], text, size);
 }
 
-static json_t *json_arg(const void *key, int end)
-{
-	const struct usdt_key *k = key;
-
-	return k->unread >> end & 1 ? json_null() : plumb_arg_key_json(&arg_keys[end], k->arg[end]);
-}
-
 static void format_start_arg(const void *key, char *text, size_t size)
 {
 	format_arg(key, USDT_START, text, size);
@@ -121,22 +114,10 @@ static void format_done_arg(const void *key, char *text, size_t size)
 	format_arg(key, USDT_DONE, text, size);
 }
 
-static json_t *json_start_arg(const void *key)
-{
-	return json_arg(key, USDT_START);
-}
-
-static json_t *json_done_arg(const void *key)
-{
-	return json_arg(key, USDT_DONE);
-}
-
 /* parse_key() replaces the names by the items of --by. */
 static struct plumb_field fields[USDT_ENDS] = {
-	{"arg:N[>>SHIFT]", USDT_BY_ARG(USDT_START), .number = true, .format = format_start_arg,
-	 .json = json_start_arg},
-	{"done.arg:N[>>SHIFT]", USDT_BY_ARG(USDT_DONE), .number = true, .format = format_done_arg,
-	 .json = json_done_arg},
+	{"arg:N[>>SHIFT]", USDT_BY_ARG(USDT_START), .number = true, .format = format_start_arg},
+	{"done.arg:N[>>SHIFT]", USDT_BY_ARG(USDT_DONE), .number = true, .format = format_done_arg},
 };
 
 static bool parse_key(const char *item, struct plumb_options *o)

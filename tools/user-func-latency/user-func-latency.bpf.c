@@ -3,7 +3,6 @@
 
 #include <plumb/bpf/user/user-function.bpf.h>
 #include <plumb/bpf/function/arg.bpf.h>
-#include <plumb/bpf/function/unfiltered.bpf.h>
 #include <plumb/bpf/user/builds.bpf.h>
 #include <plumb/bpf/sched/split.h>
 enum { SPLIT_PARTS = PLUMB_PARTS };

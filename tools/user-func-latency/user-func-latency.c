@@ -87,19 +87,11 @@ static void format_arg(const void *key, char *text, size_t size)
 	plumb_arg_key_format(&arg_key, k->arg, text, size);
 }
 
-static json_t *json_arg(const void *key)
-{
-	const struct user_func_key *k = key;
-
-	return plumb_arg_key_json(&arg_key, k->arg);
-}
-
 /* parse_key() replaces the name of the argument's field by the item of --by. */
 static struct plumb_field fields[] = {
 	{"func", USER_FUNC_BY_FUNC, .format = format_function, .json = json_function},
 	{"file", USER_FUNC_BY_FILE, .format = format_file},
-	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, .number = true, .format = format_arg,
-	 .json = json_arg},
+	{"arg:N[:TYPE][>>SHIFT]", USER_FUNC_BY_ARG, .number = true, .format = format_arg},
 	{PLUMB_FIELD("ret", USER_FUNC_BY_RET, PLUMB_SIGNED, user_func_key, ret)},
 	{PLUMB_FIELD("errno", USER_FUNC_BY_ERRNO, PLUMB_ERRNO, user_func_key, error)},
 };

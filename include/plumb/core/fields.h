@@ -15,6 +15,7 @@ enum plumb_member {
 	PLUMB_NUMBER,  /* unsigned */
 	PLUMB_SIGNED,  /* of 64 bits */
 	PLUMB_TEXT,    /* a string */
+	PLUMB_WORD,    /* a string that may fill its array; "": there is none */
 	PLUMB_NAME,    /* an index of NAMES, whose last stands for all beyond it */
 	PLUMB_FLAGS,   /* bits, by their NAMES */
 	PLUMB_ERRNO,   /* positive; 0: success */
@@ -24,12 +25,12 @@ enum plumb_member {
 struct plumb_field {
 	const char *name; /* in --by and JSON */
 	uint32_t bit;     /* in plumb_config.by */
-	bool number;      /* aligned to the right */
+	bool number;      /* aligned to the right; in JSON a number, null if its text is none */
 	/* One line of text without control characters; KEY is the tool's key. */
 	void (*format)(const void *key, char *text, size_t size);
-	/* Returns a new reference; NULL: the text of format() is used. */
+	/* Returns a new reference; NULL: the number or text of format(), or the member below. */
 	json_t *(*json)(const void *key);
-	/* If format is NULL: a member of the key. */
+	/* If format is NULL, or only for text: a member of the key. */
 	enum plumb_member member;
 	size_t at, size;
 	const char *const *names;

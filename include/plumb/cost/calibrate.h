@@ -23,8 +23,11 @@ double plumb_run_times_mean(const struct plumb_run_times *t, bool stages);
 bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechanism *mechanism,
 			       enum plumb_calibration kind, void (*trigger)(void),
 			       struct plumb_interval *added);
-/* The same of the mechanism of S, and to a call that it rejects; sets S->overhead if possible. */
+/* The same of the mechanism of RUN, and to a call that it rejects; sets RUN->overhead if possible.
+ */
 bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void));
+/* A TRIGGER: a page fault, a minor one. */
+void plumb_page_fault(void);
 /* The median that its programs recorded of the calls of TRIGGER, ns; 0: not known. */
 uint64_t plumb_calibrated_latency(void);
 /*

@@ -13,11 +13,6 @@ struct block_hooks {
 	const char *throttles; /* the function that delays bios of throttled cgroups; NULL: none */
 };
 
-struct btf;
-
-/* The position of the argument "struct TYPE *" of tracepoint NAME in the kernel's BTF; -1: none. */
-int block_hook_argument(const struct btf *btf, const char *name, const char *type);
-
 /* From the kernel's types, or those in FILE unless it is NULL; 0, or -errno after a message. */
 int block_hooks_find(const char *file, struct block_hooks *hooks);
 

@@ -66,10 +66,12 @@ void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_f
 			       char *text, size_t size);
 
 /*
- * When the call began on whose way out a thread waits (sched/return.h), which is not recorded then;
- * 0: it does not.  OFFSET: of its struct plumb_return in the thread's STATE.
+ * The call that a thread is in by its STATE, a struct TYPE, always the same one: it began at the
+ * member start, if there is that, or else the thread waits on its way out (the member ret, of
+ * sched/return.h), and it is not recorded then.  Its start is 0: there is none.
  */
-uint64_t plumb_flight_held_since(const struct plumb_run *run, const void *state, int offset);
+struct plumb_flight plumb_flight_of(const struct plumb_run *run, const struct plumb_state *state,
+				    const char *type);
 
 /* The same for tools of kernel functions; with .find, which selects calls as the tool does. */
 #define PLUMB_FUNCTIONS_INFLIGHT                                                                   \

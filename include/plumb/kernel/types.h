@@ -39,6 +39,9 @@ __u32 plumb_btf_declared_tracepoint(const struct btf *btf, __u32 id, const char 
 /* Reads the file of --btf, raw BTF or an ELF file with BTF; NULL after a message. */
 struct btf *plumb_types_read(const char *file);
 
+/* The types in FILE or, if that is NULL, a reference to the kernel's; NULL after a message. */
+struct btf *plumb_types_get(const char *file);
+
 /* Prefix of the paths below /proc and /sys: "", or a test's directory. */
 extern const char *plumb_functions_root;
 

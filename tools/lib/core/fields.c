@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/core/fields.h>
@@ -42,16 +44,21 @@ static void format_bytes(unsigned long long bytes, char *text, size_t size)
 const char *plumb_field_format(const struct plumb_field *f, const void *key, char *text,
 			       size_t size)
 {
+	char word[64];
 	uint64_t number = 0;
 
 	if (f->format) {
 		f->format(key, text, size);
 		return text;
 	}
-	if (f->member == PLUMB_TEXT)
+	if (f->member == PLUMB_TEXT) {
 		plumb_escape(text, (const char *)key + f->at, size);
-	else
+	} else if (f->member == PLUMB_WORD) {
+		snprintf(word, sizeof(word), "%.*s", (int)f->size, (const char *)key + f->at);
+		plumb_escape(text, *word ? word : "-", size);
+	} else {
 		number = number_of(f, key);
+	}
 	if (f->member == PLUMB_NUMBER)
 		snprintf(text, size, "%llu", (unsigned long long)number);
 	else if (f->member == PLUMB_SIGNED)
@@ -67,15 +74,29 @@ const char *plumb_field_format(const struct plumb_field *f, const void *key, cha
 	return text;
 }
 
+/* Null if the number is not known ("-"); text if it is no decimal one, or too large for JSON. */
+static json_t *json_of_number(const char *text)
+{
+	long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (end == text)
+		return json_null();
+	return *end || errno ? json_string(text) : json_integer(number);
+}
+
 json_t *plumb_field_json(const struct plumb_field *f, const void *key)
 {
 	char text[4096];
 
 	if (f->json)
 		return f->json(key);
-	if (!f->format && f->number)
+	if (f->number && f->size)
 		return json_integer(number_of(f, key));
-	return plumb_json_text(plumb_field_format(f, key, text, sizeof(text)));
+	plumb_field_format(f, key, text, sizeof(text));
+	return f->number ? json_of_number(text) : plumb_json_text(text);
 }
 
 static void format_cgroup(const void *key, char *text, size_t size)

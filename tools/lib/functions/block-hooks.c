@@ -8,8 +8,11 @@
 
 #include <bpf/btf.h>
 
-/* The first parameter is the tracer's. */
-int block_hook_argument(const struct btf *btf, const char *name, const char *type)
+/*
+ * The position of the argument "struct TYPE *" of tracepoint NAME; -1: none.  The first parameter
+ * is the tracer's.
+ */
+static int argument_of(const struct btf *btf, const char *name, const char *type)
 {
 	const struct btf_type *f = plumb_tracepoint_prototype(btf, name), *t;
 
@@ -66,7 +69,7 @@ static __u32 flush_seq(const struct btf *btf)
 /* The same of a tracepoint that every kernel has; counts it in MISSING if it is not so. */
 static __u32 required(const struct btf *btf, const char *name, const char *wanted, int *missing)
 {
-	int at = block_hook_argument(btf, name, wanted);
+	int at = argument_of(btf, name, wanted);
 
 	*missing += at < 0 || at > 2;
 	return at < 0 ? 0 : at;
@@ -74,8 +77,8 @@ static __u32 required(const struct btf *btf, const char *name, const char *wante
 
 static int find(const struct btf *btf, struct block_hooks *h)
 {
-	const int made = block_hook_argument(btf, "block_io_start", "request"),
-		  merge = block_hook_argument(btf, "block_rq_merge", "request");
+	const int made = argument_of(btf, "block_io_start", "request"),
+		  merge = argument_of(btf, "block_rq_merge", "request");
 	int missing = 0;
 
 	h->has_merge = merge >= 0;
@@ -95,6 +98,7 @@ static int find(const struct btf *btf, struct block_hooks *h)
 		.arg_backmerge = required(btf, "block_bio_backmerge", "bio", &missing),
 		.arg_frontmerge = required(btf, "block_bio_frontmerge", "bio", &missing),
 		.arg_bio_complete = required(btf, "block_bio_complete", "bio", &missing),
+		.arg_remap = required(btf, "block_bio_remap", "bio", &missing),
 	};
 	if (missing || required(btf, "block_rq_complete", "request", &missing))
 		return plumb_error(EOPNOTSUPP,
@@ -105,16 +109,9 @@ static int find(const struct btf *btf, struct block_hooks *h)
 
 int block_hooks_find(const char *file, struct block_hooks *hooks)
 {
-	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
-	int err;
+	struct btf *btf = plumb_types_get(file);
+	int err = btf ? find(btf, hooks) : -EOPNOTSUPP;
 
-	if (!btf)
-		return plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
-				   file ?: "/sys/kernel/btf/vmlinux");
-	err = find(btf, hooks);
-	if (file)
-		btf__free(btf);
-	else
-		plumb_kernel_btf_put(btf);
+	plumb_kernel_btf_put(btf);
 	return err;
 }

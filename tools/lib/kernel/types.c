@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,5 +109,15 @@ struct btf *plumb_types_read(const char *file)
 	if (!btf)
 		plumb_warn("--btf: no types in %s: it is neither BTF nor ELF with BTF", file);
 	close(fd);
+	return btf;
+}
+
+struct btf *plumb_types_get(const char *file)
+{
+	struct btf *btf = file ? btf__parse(file, NULL) : plumb_kernel_btf_get();
+
+	if (!btf)
+		plumb_error(EOPNOTSUPP, "the kernel's types cannot be read: %s",
+			    file ?: "/sys/kernel/btf/vmlinux");
 	return btf;
 }

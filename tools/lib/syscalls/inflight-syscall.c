@@ -135,44 +135,14 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	return f->start;
 }
 
-/* A thread that has a CPU again has not brought its own state up to date; plumb_held is. */
-uint64_t plumb_flight_held_since(const struct plumb_run *run, const void *state, int offset)
-{
-	const struct bpf_map *map =
-		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_held");
-	struct plumb_return ret;
-	size_t size;
-	void *held;
-
-	if (!map)
-		return 0;
-	memcpy(&ret, (const char *)state + offset, sizeof(ret));
-	if (!ret.left)
-		return 0;
-	size = bpf_map__value_size(map);
-	held = malloc(size);
-	if (!held || bpf_map__lookup_elem(map, &ret.task, sizeof(ret.task), held, size, 0))
-		ret.left = 0; /* removed meanwhile, by the thread itself */
-	else
-		memcpy(&ret, held, sizeof(ret)); /* its first member */
-	free(held);
-	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
-}
-
 void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_state *state,
 			       struct plumb_flights *to)
 {
-	struct plumb_flight f = {.pid = state->pid,
-				 .tid = state->tid,
-				 .kernel = PLUMB_NO_STACK,
-				 .user = PLUMB_NO_STACK};
+	struct plumb_flight f = plumb_flight_of(run, state, "call_thread");
 
 	if (!at.known)
 		find_layout(run->instance.bpf.object);
-	f.start = plumb_state_word(state->value, at.start);
 	f.what = plumb_state_word(state->value, at.call);
-	if (!f.start)
-		f.start = plumb_flight_held_since(run, state->value, at.ret);
 	if (!f.start && (!plumb_state_word(state->value, at.inflight_slot) ||
 			 !read_inflight_slot(run->instance.bpf.object, state->value, &f)))
 		return;

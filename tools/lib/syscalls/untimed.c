@@ -5,9 +5,22 @@
 #include <plumb/core/json.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
+#include <plumb/syscalls/syscalls.h>
 #include <plumb/syscalls/untimed.h>
 
 #include <bpf/libbpf.h>
+
+void plumb_syscalls_are(uint8_t kinds[2 * PLUMB_SYSCALLS], const char *const *names, uint8_t kind)
+{
+	int nr;
+
+	for (; *names; names++)
+		for (uint32_t abi = 0; abi < 2; abi++) {
+			nr = plumb_syscall_number(*names, abi);
+			if (nr >= 0 && nr < PLUMB_SYSCALLS)
+				kinds[abi * PLUMB_SYSCALLS + nr] = 1 + kind;
+		}
+}
 
 static const struct bpf_object *object;
 static const char *const *names;

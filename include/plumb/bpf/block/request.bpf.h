@@ -19,24 +19,6 @@ const volatile struct block_config block_config = {};
 #define block_read(from, ...) BPF_CORE_READ(from, __VA_ARGS__)
 #endif
 
-/* Argument N, in assembly, since 5.10 refuses an offset that is computed. */
-#define argument_at(ctx, n)                                                                        \
-	({                                                                                         \
-		__u64 _value;                                                                      \
-		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
-		_value;                                                                            \
-	})
-
-/* Argument N, 0 to 2; a tracepoint that has fewer is not asked for it. */
-static __always_inline __u64 argument(const void *ctx, __u32 n)
-{
-	if (n == 0)
-		return argument_at(ctx, 0);
-	if (n == 1)
-		return argument_at(ctx, 1);
-	return argument_at(ctx, 2);
-}
-
 /* Members that a newer kernel, on which this may be compiled, does not have. */
 struct gendisk___any {
 	int major, first_minor;

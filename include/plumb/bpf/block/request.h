@@ -30,7 +30,7 @@ struct block_config {
 	__u32 has_status;  /* errors are of type blk_status_t, not negative errnos */
 	/* The position of the request or bio among the arguments; the queue may precede it. */
 	__u32 arg_queue, arg_split, arg_made, arg_merge, arg_insert, arg_issue, arg_requeue;
-	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete;
+	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete, arg_remap;
 };
 
 #endif

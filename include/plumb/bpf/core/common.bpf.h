@@ -42,4 +42,24 @@ const volatile struct plumb_config plumb_config = {};
 			(counter) += (n);                                                          \
 	} while (0)
 
+/* Argument N of a raw tracepoint, in assembly, since 5.10 refuses an offset that is computed. */
+#define argument_at(ctx, n)                                                                        \
+	({                                                                                         \
+		__u64 _value;                                                                      \
+		asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(_value) : "r"(ctx), "i"((n)*8));      \
+		_value;                                                                            \
+	})
+
+/* The same of an N from 0 to 3 that the loader sets; no tracepoint is asked for one it lacks. */
+static __always_inline __u64 argument(const void *ctx, __u32 n)
+{
+	if (n == 0)
+		return argument_at(ctx, 0);
+	if (n == 1)
+		return argument_at(ctx, 1);
+	if (n == 2)
+		return argument_at(ctx, 2);
+	return argument_at(ctx, 3);
+}
+
 #endif

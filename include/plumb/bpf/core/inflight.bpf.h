@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inflight: the maps with the state of each thread.  The including file defines PLUMB_THREAD as the
- * struct of that state: inflight-slots.bpf.h, frames.bpf.h or a tool.  With it comes
+ * struct of that state: inflight-slots.bpf.h, frames.bpf.h or a tool.  With it, or with
+ * inflight-one.bpf.h, comes
  *
  *	__u32 inflight_clear(PLUMB_THREAD *, struct task_struct *)
  *

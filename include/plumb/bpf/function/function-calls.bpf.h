@@ -23,7 +23,15 @@ struct function_call {
 	__u32 error; /* positive errno, 0 for success */
 };
 
+#ifdef FUNCTION_SELECTS
 static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args);
+#else
+static __always_inline bool function_wanted(struct task_struct *task, __u64 target, __u64 *args)
+{
+	(void)task, (void)target, (void)args;
+	return true;
+}
+#endif
 static __always_inline void function_record(struct task_struct *task,
 					    const struct function_call *call);
 
@@ -205,8 +213,8 @@ static __always_inline void function_unmatched(struct task_struct *task, __u64 t
 	if (frames_are_inherited(task))
 		return;
 #endif
-#ifdef FUNCTION_IS_ONLY_COUNTED /* by the tool, in function_wanted() */
-	if (FUNCTION_IS_ONLY_COUNTED(target))
+#ifdef FUNCTION_SELECTS /* others are only counted, in function_wanted() */
+	if (!FUNCTION_SELECTS(target))
 		return;
 #endif
 	if (function_begins(task, target, args))

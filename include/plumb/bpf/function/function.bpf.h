@@ -5,12 +5,16 @@
  * A tool includes this, and defines
  *
  *	void function_args(const void *ctx, enum function_hook, __u64 target, __u64 *args)
- *	bool function_wanted(struct task_struct *, __u64 target, __u64 *args)
  *	void function_record(struct task_struct *, const struct function_call *)
  *
- * The first gets the arguments that it needs, by function_arg(); the second may replace them by
- * what is to be kept of the call (unfiltered.bpf.h: all are wanted). Functions that have different
- * arguments are told by their target, if calls are in frames (function_config.nested).
+ * The first gets the arguments that it needs, by function_arg(). Functions that have different
+ * arguments are told by their target, if calls are in frames (function_config.nested). A tool that
+ * does not trace all calls defines before this FUNCTION_SELECTS(target), whether any call of the
+ * target is traced, and
+ *
+ *	bool function_wanted(struct task_struct *, __u64 target, __u64 *args)
+ *
+ * whether one is, which may replace the arguments by what is to be kept of the call.
  *
  * The programs are thin: each translates the entry and exit of a call from its hook
  * (function-args.bpf.h); the handling is the same for all (function-calls.bpf.h). Programs that use

@@ -218,6 +218,13 @@ static __always_inline void return_settle(PLUMB_THREAD *t)
 		return_take_over(t);
 }
 
+/* The thread's last call is over: another one begins. */
+static __always_inline void return_forget(PLUMB_THREAD *t)
+{
+	return_settle(t);
+	t->ret.ended = 0;
+}
+
 static __always_inline void return_end(PLUMB_THREAD *t)
 {
 	__u64 key = (__u64)bpf_get_current_task();

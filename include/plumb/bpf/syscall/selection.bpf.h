@@ -20,6 +20,22 @@ static __always_inline __u32 syscall_abi(struct task_struct *task)
 #endif
 }
 
+/* A call as one word: its number, and above it its table. */
+static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
+{
+	return (__u64)abi << 32 | nr;
+}
+
+/* The first argument of a call, which 32-bit calls of x86 have in another register. */
+static __always_inline __u64 syscall_first_argument(struct pt_regs *regs, __u32 abi)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (abi != PLUMB_ABI_NATIVE)
+		return (__u32)BPF_CORE_READ(regs, bx);
+#endif
+	return PT_REGS_PARM1_CORE_SYSCALL(regs);
+}
+
 /* Whether the call is in BITMAP, which has a bit for each number of both tables. */
 static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr, __u32 abi)
 {
@@ -30,6 +46,15 @@ static __always_inline bool syscall_is_in(const volatile __u64 *bitmap, __u32 nr
 	if (i >= PLUMB_SYSCALLS)
 		return false;
 	return bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + i / 64] >> i % 64 & 1;
+}
+
+/* 1 + the kind of a call, as the loader has it (syscalls/untimed.h), or 0: it has none. */
+static __always_inline __u32 syscall_kind(const volatile __u8 *kinds, __u32 nr, __u32 abi)
+{
+	__u64 i = nr;
+
+	barrier_var(i); /* as above */
+	return i < PLUMB_SYSCALLS ? kinds[(abi ? PLUMB_SYSCALLS : 0) + i] : 0;
 }
 
 /* Not inlined: numbers that no call has are rarely selected. */
@@ -46,7 +71,7 @@ static __noinline bool syscall_is_other(__u64 call)
 static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 {
 	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi) ||
-	       (syscall_config.n_others && syscall_is_other((__u64)abi << 32 | nr));
+	       (syscall_config.n_others && syscall_is_other(syscall_word(nr, abi)));
 }
 
 #endif

@@ -49,8 +49,7 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 	}
 	if (inflight_clear(t, task))
 		ledger_count(cpu, exit_lost);
-	return_settle(t);
-	t->ret.ended = 0;
+	return_forget(t);
 	ledger_count(cpu, began);
 	timing_begin(t, task);
 	if (plumb_config.split)

@@ -7,12 +7,6 @@
 #include <plumb/bpf/syscall/selection.bpf.h>
 #include <plumb/bpf/syscall/syscall.h>
 
-/* A call as one word: its number, and above it its table. */
-static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
-{
-	return (__u64)abi << 32 | nr;
-}
-
 /* The arguments by which calls are filtered. */
 struct syscall_arguments {
 	__u32 fd;                   /* the first */

@@ -2,8 +2,8 @@
 /*
  * user function, BPF side: calls of user functions, timed by any of the kernel's mechanisms.
  *
- * As function.bpf.h: the including file defines function_args(), function_wanted() and
- * function_record(). Programs that use sessions are in objects of their own (PLUMB_KFUNC_FORM).
+ * As function.bpf.h: the including file defines function_args() and function_record(). Programs
+ * that use sessions are in objects of their own (PLUMB_KFUNC_FORM).
  *
  * Threads can be preempted in a uprobe program by others that run it: plumb_config.interleaved.
  */
