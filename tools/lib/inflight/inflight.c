@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/sched/return.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/part.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/tool.h>
 #include <plumb/inflight/inflight.h>
+
+#include <bpf/libbpf.h>
 
 /*
  * Maximum time for a search of all threads; in reports of intervals, a tenth of the interval if
@@ -289,6 +292,50 @@ static void keep(const struct plumb_run *run)
 	if (inflight->frames || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);
 	plumb_retain(capabilities, 0, "calls in flight");
+}
+
+/* A thread that has a CPU again has not brought its own state up to date; plumb_held is. */
+static uint64_t held_since(const struct plumb_run *run, const void *state, int offset)
+{
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_held");
+	struct plumb_return ret;
+	size_t size;
+	void *held;
+
+	if (!map)
+		return 0;
+	memcpy(&ret, (const char *)state + offset, sizeof(ret));
+	if (!ret.left)
+		return 0;
+	size = bpf_map__value_size(map);
+	held = malloc(size);
+	if (!held || bpf_map__lookup_elem(map, &ret.task, sizeof(ret.task), held, size, 0))
+		ret.left = 0; /* removed meanwhile, by the thread itself */
+	else
+		memcpy(&ret, held, sizeof(ret)); /* its first member */
+	free(held);
+	return ret.left && !ret.late ? ret.ended - ret.ns : 0;
+}
+
+struct plumb_flight plumb_flight_of(const struct plumb_run *run, const struct plumb_state *state,
+				    const char *type)
+{
+	static int start = -2, ret;
+	struct plumb_flight f = {.pid = state->pid,
+				 .tid = state->tid,
+				 .kernel = PLUMB_NO_STACK,
+				 .user = PLUMB_NO_STACK};
+
+	if (start < -1) {
+		start = plumb_states_offset(run->instance.bpf.object, type, "start");
+		ret = plumb_states_offset(run->instance.bpf.object, type, "ret");
+	}
+	if (start >= 0)
+		f.start = plumb_state_word(state->value, start);
+	if (!f.start)
+		f.start = held_since(run, state->value, ret);
+	return f;
 }
 
 static const struct plumb_in_flight in_flight = {
