@@ -138,7 +138,7 @@ static const struct {
 	{".5 4294967295", " interval=500000000 count=4294967295" USUAL},
 	{"2 -d 3 5", " interval=2000000000 count=5 duration=3000000000" USUAL},
 	{"-d 0.000000001", " duration=1" USUAL},
-	{"--dur 31622400", " duration=31622400000000000" USUAL},
+	{"--duration 31622400", " duration=31622400000000000" USUAL},
 	/* Of two values the last counts; lists grow. */
 	{"-d 1 -d 2", " duration=2000000000" USUAL},
 	{"-p 1,2147483647 -p 3 -t 7", " pids=1,2147483647,3 tids=7" USUAL},
@@ -248,6 +248,8 @@ static const struct {
 	/* What users of other tools try. */
 	{"-T", "-T: no such option; each report has its time"},
 	{"-P", "-P: no such option; a row for each process: -b pid\n"},
+	{"--dur 1", "--dur: options are not abbreviated: --duration\n"},
+	{"--time=1ms --siz=1", "--siz: options are not abbreviated: --size\n"},
 	/* getopt's own. */
 	{"--none", "'--none'"},
 	{"-z", "'z'"},

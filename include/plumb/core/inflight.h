@@ -31,7 +31,7 @@ struct plumb_flight {
 
 struct plumb_flights {
 	struct plumb_flight *all; /* oldest first */
-	size_t n, room;
+	size_t n;
 	uint64_t began,
 		taken;     /* ns, CLOCK_MONOTONIC: the start of the trace, the time of this list */
 	bool searched;     /* all threads were inspected at least once */

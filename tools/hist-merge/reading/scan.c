@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "reading/scan.h"
 #include <jansson.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define LARGEST ((uint64_t)INT64_MAX)
@@ -177,7 +176,9 @@ bool scan_time(struct scan *s, uint64_t *ns)
 	/* strptime() takes blanks for digits, and timegm() February 30th for March 2nd. */
 	if (memcmp(again, t.text, 19) != 0 || tm.tm_year < 70 || tm.tm_year > 600)
 		return scan_fail(s, "no such time");
-	*ns = (uint64_t)seconds * 1000000000 + strtoul(rest, NULL, 10);
+	*ns = seconds;
+	for (int i = 0; i < 9; i++)
+		*ns = *ns * 10 + (rest[i] - '0');
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/part.h>
 #include <plumb/core/text.h>
@@ -22,8 +23,8 @@
 static struct {
 	const struct plumb_cli *cli;
 	struct argp argp;
-	const struct plumb_option *
-		*all; /* of the tool, of all tools, of the parts; ended by NULL */
+	const struct plumb_option **all; /* of the tool, of all tools, of the parts */
+	size_t n;
 } parsing;
 
 static void print_about(void)
@@ -156,7 +157,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			cli->complete(cli->shared);
 		return 0;
 	}
-	for (size_t i = 0; parsing.all[i]; i++) {
+	for (size_t i = 0; i < parsing.n; i++) {
 		if (key != (parsing.all[i]->letter ?: (int)(NO_LETTER + i)))
 			continue;
 		refuse_abbreviation(parsing.all[i], text, state);
@@ -194,32 +195,16 @@ static const struct plumb_option *options_of(const struct plumb_part *part)
 
 static void append(const struct plumb_option *options)
 {
-	size_t n = 0, more = 0;
-
-	while (parsing.all && parsing.all[n])
-		n++;
-	while (options && (options[more].name || options[more].doc || options[more].letter))
-		more++;
-	parsing.all = reallocarray(parsing.all, n + more + 1, sizeof(*parsing.all));
-	if (!parsing.all)
-		exit(PLUMB_EXIT_FAILED);
-	for (size_t i = 0; i < more; i++)
-		parsing.all[n + i] = &options[i];
-	parsing.all[n + more] = NULL;
+	for (const struct plumb_option *o = options; o && (o->name || o->doc || o->letter); o++)
+		*plumb_append(parsing.all, parsing.n) = o;
 }
 
 /* The table of all options as argp takes it. */
 static struct argp_option *for_argp(void)
 {
-	struct argp_option *table;
-	size_t n = 0;
+	struct argp_option *table = plumb_zeroed(parsing.n + 1, sizeof(*table));
 
-	while (parsing.all[n])
-		n++;
-	table = calloc(n + 1, sizeof(*table));
-	if (!table)
-		exit(PLUMB_EXIT_FAILED);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < parsing.n; i++) {
 		const struct plumb_option *o = parsing.all[i];
 		const int flags =
 			(o->optional ? OPTION_ARG_OPTIONAL : 0) | (o->instead ? OPTION_HIDDEN : 0);
@@ -285,6 +270,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv)
 {
 	free(parsing.all);
 	parsing.all = NULL;
+	parsing.n = 0;
 	parsing.cli = cli;
 	keep_streams();
 	/* With a handler, a write beyond ulimit -f fails with EFBIG.  execve() restores the default

@@ -257,7 +257,7 @@ static void read_all(const struct plumb_run *run, struct plumb_flights *f, uint6
 	if (r.seen.n)
 		qsort(r.seen.all, r.seen.n, sizeof(*r.seen.all), by_tid);
 	f->all = NULL;
-	f->n = f->room = 0;
+	f->n = 0;
 	f->taken = at;
 	/* The states of threads whose numbers are another namespace's cannot be told apart. */
 	if ((in_flight || r.seen.n) &&

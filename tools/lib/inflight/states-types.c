@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* states-types: what tools that read states of their own need: where they are, and their calls. */
-#include <stdlib.h>
 #include <string.h>
+#include <plumb/core/memory.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
 
@@ -57,11 +57,5 @@ const void *plumb_states_variable(const struct bpf_object *object, const char *n
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one)
 {
-	if (f->n == f->room) {
-		f->room = f->room * 2 ?: 64;
-		f->all = reallocarray(f->all, f->room, sizeof(*f->all));
-		if (!f->all)
-			abort();
-	}
-	f->all[f->n++] = *one;
+	*plumb_append(f->all, f->n) = *one;
 }

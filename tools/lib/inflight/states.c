@@ -7,8 +7,8 @@
 #include <plumb/bpf/core/ledger.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/core/clock.h>
-#include <plumb/inflight/states.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/inflight/states.h>
 #include <plumb/kernel/map.h>
 #include <plumb/kernel/thread.h>
 
