@@ -19,7 +19,7 @@ static int goes_on(void)
 	sigset_t none;
 	int fd;
 
-	plumb_keep_nothing();
+	plumb_retain_nothing();
 	if (plumb_confine())
 		return 2;
 	fd = open("/proc/self/status", O_RDONLY);
@@ -45,7 +45,7 @@ static void it_goes_on(void **state)
 
 static int signals(void)
 {
-	plumb_keep_signals(0, getppid(), "the end of the command");
+	plumb_retain_signals(0, getppid(), "the end of the command");
 	if (plumb_confine())
 		return 2;
 	return kill(getppid(), 0) || !kill(getpid(), 0) || errno != EPERM ||

@@ -35,8 +35,10 @@ static int open_object(struct plumb_bpf *bpf, bool calibration)
 
 static const char *const programs[] = {"thread_woken_new", "on_leave", NULL};
 static const char *const test_runs[] = {"thread_number", NULL};
-static const struct plumb_mechanism mechanism = {
-	.name = "raw_tracepoint", .open = open_object, .programs = programs, .run = test_runs};
+static const struct plumb_mechanism mechanism = {.name = "raw_tracepoint",
+						 .open = open_object,
+						 .programs = programs,
+						 .test_runs = test_runs};
 static const struct plumb_mechanism other = {
 	.name = "other", .open = open_object, .programs = programs + 1};
 static const struct plumb_mechanism broken = {.name = "broken", .open = fails_to_open};

@@ -194,7 +194,7 @@ static struct plumb_mechanism mechanisms[PLUMB_MAX_MECHANISMS] = {
 		.unsupported = only_counters,
 		.open = open_counters,
 		.programs = on_switch,
-		.run = on_report,
+		.test_runs = on_report,
 	},
 	{
 		.name = "perf_event",
@@ -213,7 +213,7 @@ static size_t append_mechanisms(size_t n, const struct plumb_mechanism *from, si
 			continue;
 		mechanisms[n] = from[i];
 		mechanisms[n].programs = counters.n ? on_switch : NULL;
-		mechanisms[n++].run = counters.n ? on_report : NULL;
+		mechanisms[n++].test_runs = counters.n ? on_report : NULL;
 	}
 	return n;
 }
@@ -271,7 +271,7 @@ static int fill(struct bpf_object *loaded)
 static void settle(const struct plumb_run *run)
 {
 	object = run->instance.bpf.object;
-	if (run->instance.mechanism->run)
+	if (run->instance.mechanism->test_runs)
 		counters_settle(object);
 	*counting = 1;
 }

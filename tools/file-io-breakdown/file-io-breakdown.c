@@ -173,7 +173,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.open = open_tracepoints,
 		.programs = tp_programs,
 		.vital = vital,
-		.run = run_programs,
+		.test_runs = run_programs,
 	},
 	{
 		.name = "raw_tracepoint",
@@ -183,7 +183,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.preemptible = plumb_raw_tracepoints_can_be_preempted,
 		.programs = raw_programs,
 		.vital = vital,
-		.run = run_programs,
+		.test_runs = run_programs,
 	},
 };
 

@@ -24,7 +24,7 @@ static const struct io_so_far *so_far;
 
 void singles_begin(bool json)
 {
-	plumb_cgroup_keep();
+	plumb_cgroup_retain();
 	as_json = json;
 }
 

@@ -46,7 +46,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = PLUMB_SCHED_STABILITY,
 		.open = open_raw_tracepoint,
 		.programs = programs,
-		.run = run,
+		.test_runs = run,
 	},
 };
 

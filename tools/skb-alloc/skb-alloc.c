@@ -112,7 +112,7 @@ static int prepare(struct plumb_options *o)
 	static const char *const pattern = "__alloc_skb";
 
 	if (o->by & SKB_ALLOC_BY_CONTAINER)
-		plumb_cgroup_keep();
+		plumb_cgroup_retain();
 	if (!tool.measure.second) {
 		tool.mechanisms.list = stacks ? beginning_stacks : beginning;
 		tool.mechanisms.n = sizeof(beginning) / sizeof(beginning[0]);

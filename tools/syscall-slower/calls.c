@@ -100,7 +100,7 @@ struct kept *calls_keep(void)
 
 void calls_begin(bool json, bool stacks, bool wakers)
 {
-	plumb_cgroup_keep();
+	plumb_cgroup_retain();
 	arguments_begin();
 	plumb_in_order_offer(&waiting);
 	calls.json = json;

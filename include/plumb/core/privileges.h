@@ -39,14 +39,14 @@ enum plumb_calls {
 void plumb_retain(uint64_t capabilities, unsigned int calls, const char *why);
 
 /* For a child, which needs what it says itself. */
-void plumb_keep_nothing(void);
+void plumb_retain_nothing(void);
 
 /* Keeps signals to the process TO only. */
-void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why);
+void plumb_retain_signals(uint64_t capabilities, pid_t to, const char *why);
 
-/* The same at the last moment: ASK calls plumb_retain() when plumb_keep_all() is called. */
-void plumb_keep_later(void (*ask)(void));
-void plumb_keep_all(void);
+/* The same at the last moment: ASK calls plumb_retain() when plumb_retain_all() is called. */
+void plumb_retain_later(void (*ask)(void));
+void plumb_retain_all(void);
 
 /* What is kept, N of them, and the process to which signals are (0: none). */
 struct plumb_kept {

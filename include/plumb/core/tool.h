@@ -125,7 +125,7 @@ struct plumb_mechanism {
 	 */
 	const char *const *programs;
 	/* Programs that the tool runs itself and that are not attached; NULL: none. */
-	const char *const *run;
+	const char *const *test_runs;
 	/* Programs on the tool's functions, ended by PLUMB_HOOK_NONE; NULL: it has none. */
 	const struct plumb_attach_target *attach_targets;
 };

@@ -67,7 +67,7 @@ int plumb_probe_samples(struct plumb_probes *probes, const struct bpf_object *ob
 int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_object *object,
 			       const char *program, uint64_t event, const uint64_t *target);
 /* Keeps what that takes (confine.h). */
-void plumb_probe_keep_cpus(const struct plumb_probes *probes);
+void plumb_probe_retain_cpus(const struct plumb_probes *probes);
 struct perf_event_attr;
 /* Opens a perf counter of all threads on CPU; its descriptor or -errno (-ENODEV: it is offline). */
 int plumb_counter_open(const struct perf_event_attr *attr, int cpu);

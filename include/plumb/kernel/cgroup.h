@@ -28,6 +28,6 @@ void plumb_cgroup_use_gone(int map);
  */
 uint64_t plumb_cgroup_first(uint64_t id);
 /* Keeps what that takes (confine.h). */
-void plumb_cgroup_keep(void);
+void plumb_cgroup_retain(void);
 
 #endif

@@ -69,7 +69,7 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
 			size_t size);
 
 /* Keeps (confine.h) what that needs. */
-void plumb_builds_keep(void);
+void plumb_builds_retain(void);
 /* For struct plumb_lifecycle.tick_fd: readable if plumb_builds_tick() has something to do; -1:
  * none. */
 int plumb_builds_fd(void);

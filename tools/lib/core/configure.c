@@ -60,8 +60,8 @@ static bool is_listed(const struct plumb_instance *in, const char *name)
 	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a && a->hook; a++)
 		if (!strcmp(a->program, name))
 			return true;
-	return is_one_of(in->mechanism->programs, name) || is_one_of(in->mechanism->run, name) ||
-	       is_one_of(in->bpf.copied, name);
+	return is_one_of(in->mechanism->programs, name) ||
+	       is_one_of(in->mechanism->test_runs, name) || is_one_of(in->bpf.copied, name);
 }
 
 /* Whether states in task storage must be read by an iterator program, and the kernel has these. */

@@ -28,7 +28,7 @@ void plumb_retain(uint64_t capabilities, unsigned int calls, const char *why)
 
 static void (*asked[MAX_OWN])(void);
 
-void plumb_keep_later(void (*ask)(void))
+void plumb_retain_later(void (*ask)(void))
 {
 	size_t i = 0;
 
@@ -37,18 +37,18 @@ void plumb_keep_later(void (*ask)(void))
 	asked[i] = ask;
 }
 
-void plumb_keep_all(void)
+void plumb_retain_all(void)
 {
 	for (size_t i = 0; i < MAX_OWN && asked[i]; i++)
 		asked[i]();
 }
 
-void plumb_keep_nothing(void)
+void plumb_retain_nothing(void)
 {
 	n_kept = 0;
 }
 
-void plumb_keep_signals(uint64_t capabilities, pid_t to, const char *why)
+void plumb_retain_signals(uint64_t capabilities, pid_t to, const char *why)
 {
 	signalled = to;
 	plumb_retain(capabilities, PLUMB_CALLS_SIGNAL, why);

@@ -198,7 +198,7 @@ static void be_writer(int from, pid_t tool, int (*confine)(void))
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	plumb_verbosity = 0;
-	plumb_keep_nothing();
+	plumb_retain_nothing();
 	plumb_retain(writer.capabilities,
 		     PLUMB_CALLS_WRITE | PLUMB_CALLS_CREATE | PLUMB_CALLS_REPLACE, "files");
 	if (close_what_is_not_inherited(from) && !confine() &&

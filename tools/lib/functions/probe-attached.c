@@ -63,7 +63,7 @@ void plumb_probe_own(struct plumb_probes *probes)
 		.detach = plumb_probe_detach,
 		.close = plumb_probe_close,
 		.missed = probes_missed,
-		.keep = plumb_probe_keep_cpus,
+		.keep = plumb_probe_retain_cpus,
 		.look_at_cpus = plumb_probe_look_at_cpus,
 	};
 

@@ -156,7 +156,7 @@ static bool can_open(void *attr)
 	return fd >= 0;
 }
 
-void plumb_probe_keep_cpus(const struct plumb_probes *probes)
+void plumb_probe_retain_cpus(const struct plumb_probes *probes)
 {
 	const uint64_t perfmon = PLUMB_CAP(PERFMON), admin = PLUMB_CAP(SYS_ADMIN);
 	struct perf_event_attr *attr = probes->n_each_cpu ? &probes->each_cpu->attr : NULL;

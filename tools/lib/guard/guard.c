@@ -140,7 +140,7 @@ static void keep_programs(const struct plumb_run *run)
 	const struct bpf_program *iterator =
 		bpf_object__find_program_by_name(in->bpf.object, "thread_states");
 
-	if (in->mechanism->run)
+	if (in->mechanism->test_runs)
 		plumb_retain(0, PLUMB_CALLS_RUN_PROGRAMS, "what only programs can read");
 	if (iterator && bpf_program__autoload(iterator))
 		plumb_retain(0, PLUMB_CALLS_ITERATE, "states of threads");
@@ -161,15 +161,15 @@ static int confine(struct plumb_run *run)
 	keep_programs(run);
 	if (in_flight)
 		in_flight->keep(run);
-	plumb_keep_all();
+	plumb_retain_all();
 	if (run->options.n_cgroups)
 		plumb_retain(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
 	if (run->instance.probes.by)
 		run->instance.probes.by->keep(&run->instance.probes);
 	if (run->options.by & PLUMB_BY_CGROUP)
-		plumb_cgroup_keep();
+		plumb_cgroup_retain();
 	if (run->child)
-		plumb_keep_signals(PLUMB_CAP(KILL), run->child, "ending the command");
+		plumb_retain_signals(PLUMB_CAP(KILL), run->child, "ending the command");
 	return plumb_confine();
 }
 

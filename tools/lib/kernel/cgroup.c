@@ -160,7 +160,7 @@ uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-void plumb_cgroup_keep(void)
+void plumb_cgroup_retain(void)
 {
 	plumb_retain(PLUMB_CAP(DAC_READ_SEARCH), 0, "paths of cgroups");
 }

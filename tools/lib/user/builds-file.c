@@ -206,7 +206,7 @@ char *plumb_clock_text(const struct timespec *t, char text[32])
  * Attaching to many by one link (6.6) takes no capability, a perf event CAP_PERFMON, and from 6.16
  * on CAP_SYS_ADMIN.  Without cookies (5.15) each event has its own copy of the program.
  */
-void plumb_builds_keep(void)
+void plumb_builds_retain(void)
 {
 	uint64_t capabilities = plumb_caps_for_processes();
 	unsigned int calls = PLUMB_CALLS_ATTACH;

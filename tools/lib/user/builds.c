@@ -256,7 +256,7 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 	struct plumb_user_file *f;
 	int err = 0;
 
-	plumb_keep_later(plumb_builds_keep);
+	plumb_retain_later(plumb_builds_retain);
 	builds.use = use;
 	builds.targets = targets;
 	builds.patterns = patterns;
