@@ -140,7 +140,7 @@ $(B)/flags $(B)/link-flags $(B)/bpf-flags $(B)/parts: FORCE | $(B)
 FORCE:
 
 # --- BPF side: object, then skeleton ---
-include tools/lib/bpf.mk
+include scripts/lib/bpf.mk
 
 # --- names of system calls, from the kernel's headers ---
 SYSCALL_MACROS = sed -nE 's/^\#define __NR_([a-z0-9_]+) .*/\1/p' | grep -vxE 'syscalls|arch_specific_syscall|Linux|.*_syscalls' | sort

@@ -249,7 +249,6 @@ static const struct {
 	{"-T", "-T: no such option; each report has its time"},
 	{"-P", "-P: no such option; a row for each process: -b pid\n"},
 	{"--dur 1", "--dur: options are not abbreviated: --duration\n"},
-	{"--time=1ms --siz=1", "--siz: options are not abbreviated: --size\n"},
 	/* getopt's own. */
 	{"--none", "'--none'"},
 	{"-z", "'z'"},

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --- BPF side: object, then skeleton ---
+#
+# BPF programs: object, then skeleton.
+
 # "TOOL:NAME" of each skeleton that a loader includes.  NAME-session-610, NAME-session-700 and NAME-go are NAME.bpf.c with a macro set.
 SKELETONS := $(shell awk -F '"' '/^.include ".*[.]skel[.]h"/ { split(FILENAME, path, "/"); sub("[.]skel[.]h", "", $$2); print path[2] ":" $$2 }' \
 	$(wildcard tools/*/*.c tools/*/*/*.c))
