@@ -55,6 +55,14 @@ other_system() {
 	for folder in "$root"/usr/lib/*-linux-gnu; do
 		[ -e "$folder/libc.so.6" ] || return
 	done
+	case $1 in
+	*-i386)
+		if ! "$folder/ld-linux.so.2" --version >/dev/null 2>&1; then
+			echo "this kernel runs no 32-bit programs" >"$1.err"
+			return
+		fi
+		;;
+	esac
 	mkdir -p "$1/lib/.debug"
 	cp "$folder"/ld-linux*.so.2 "$1/lib/$loader"
 	for one in libc.so.6 libpthread.so.0 libgcc_s.so.1 libstdc++.so.6 libssl.so.3; do
