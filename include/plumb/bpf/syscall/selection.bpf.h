@@ -29,6 +29,7 @@ static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 /* The first argument of a call, which 32-bit calls of x86 have in another register. */
 static __always_inline __u64 syscall_first_argument(struct pt_regs *regs, __u32 abi)
 {
+	(void)abi;
 #if defined(__TARGET_ARCH_x86)
 	if (abi != PLUMB_ABI_NATIVE)
 		return (__u32)BPF_CORE_READ(regs, bx);
