@@ -302,6 +302,33 @@ static void what_could_not_be_written_is_said_before(void **state)
 	assert_non_null(strstr(said(), "Is a directory\n"));
 }
 
+/* What others wrote there since it was checked is theirs. */
+static void a_file_that_appears_or_changes_is_left(void **state)
+{
+	const char *texts[] = {"", "mine", "mine, and more"};
+	char file[64], text[32] = "";
+	FILE *f;
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/theirs.svg", dir);
+	for (size_t i = 1; i < LENGTH(texts); i++) {
+		assert_int_equal(plumb_flame_check(file, false), 0);
+		f = fopen(file, "w");
+		fputs(texts[i], f);
+		fclose(f);
+		listen_to_stderr();
+		assert_int_equal(plumb_flame_write(file, &samples, &tree, NULL, 0), -ESTALE);
+		assert_non_null(strstr(said(), "--flame: cannot write"));
+		f = fopen(file, "r");
+		assert_non_null(fgets(text, sizeof(text), f));
+		fclose(f);
+		assert_string_equal(text, texts[i]);
+	}
+	assert_int_equal(plumb_flame_check(file, false), 0);
+	assert_int_equal(plumb_flame_write(file, &samples, &tree, NULL, 0), 0);
+	unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +343,7 @@ int main(void)
 		cmocka_unit_test(stacks_may_be_deep),
 		cmocka_unit_test(what_cannot_be_written_is_said_in_a_line),
 		cmocka_unit_test(what_could_not_be_written_is_said_before),
+		cmocka_unit_test(a_file_that_appears_or_changes_is_left),
 		cmocka_unit_test(a_link_stays_one_and_a_file_is_replaced),
 	};
 	int failed;

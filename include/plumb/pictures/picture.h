@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <plumb/core/report.h>
 #include <plumb/files/atomic-file.h>
 
@@ -78,8 +79,9 @@ struct plumb_picture_file {
 	const char *option; /* "--flame", for messages */
 	const char *path;   /* as the option has it; NULL: it was not given */
 	struct plumb_atomic_file place;
+	struct stat was;                 /* when it was checked; all zero: there was none */
 	struct plumb_picture_file *next; /* all of them, to be removed at exit */
-	bool listed;
+	bool listed, checked;
 };
 
 /*
@@ -89,7 +91,10 @@ struct plumb_picture_file {
  * checked, checks as far as possible that the file can be written, and opens it.
  */
 int plumb_picture_check(struct plumb_picture_file *file, bool only_words);
-/* Replaces the file by what DRAW prints (atomic-file.h), which returns 0 or -errno. */
+/*
+ * Replaces the file by what DRAW prints (atomic-file.h), which returns 0 or -errno.  A file that
+ * has appeared or changed since it was checked is left as it is: -ESTALE.
+ */
 int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *context, FILE *out),
 		       void *context);
 

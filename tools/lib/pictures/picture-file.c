@@ -57,6 +57,25 @@ static const struct plumb_picture_file *same_file(const struct plumb_picture_fil
 	return NULL;
 }
 
+/* The file that is there; all zero: none. */
+static struct stat look(const struct plumb_picture_file *file)
+{
+	struct stat st;
+
+	return stat(file->path, &st) ? (struct stat){} : st;
+}
+
+/* Whether others have made or written to the file since; a device or pipe is no such file. */
+static bool has_changed(const struct plumb_picture_file *file)
+{
+	const struct stat now = look(file), *was = &file->was;
+
+	return file->checked && (!now.st_mode || S_ISREG(now.st_mode)) &&
+	       (!plumb_is_same_file(&now, was) || now.st_size != was->st_size ||
+		now.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != was->st_mtim.tv_nsec);
+}
+
 static int check(struct plumb_picture_file *file)
 {
 	const struct plumb_picture_file *same;
@@ -85,6 +104,8 @@ static int check(struct plumb_picture_file *file)
 		/* It could be opened; no new file stays until the end. */
 		plumb_atomic_file_end(&file->place, -ECANCELED);
 		err = plumb_atomic_file_find(&file->place, file->path);
+		file->was = look(file);
+		file->checked = true;
 	}
 	return err ? cannot_write(file, err) : 0;
 }
@@ -112,8 +133,9 @@ int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *contex
 	if (!file->path)
 		return 0;
 	forget(file);
-	err = plumb_atomic_file_begin(&file->place, file->path);
+	err = has_changed(file) ? -ESTALE : plumb_atomic_file_begin(&file->place, file->path);
 	if (!err)
 		err = plumb_atomic_file_end(&file->place, draw(context, file->place.out));
+	file->checked = false;
 	return err ? cannot_write(file, err) : 0;
 }
