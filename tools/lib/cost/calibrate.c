@@ -215,19 +215,6 @@ bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void))
 	return true;
 }
 
-/* The time of madvise() is in all of the compared loops. */
-void plumb_page_fault(void)
-{
-	static volatile char *page;
-	const size_t size = sysconf(_SC_PAGESIZE);
-
-	if (!page)
-		page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise((void *)page, size, MADV_DONTNEED))
-		return;
-	*page = 1;
-}
-
 uint64_t plumb_calibrated_latency(void)
 {
 	return latency;
