@@ -112,7 +112,8 @@ def points(data, box, view):
             continue
         x, y = (max(left, box[0]) + min(right, box[0] + box[2])) / 2, (top + bottom) / 2
         yield from ((x, at, part) for at in (y, top + 0.2, bottom - 0.2))
-        yield from ((at, y, part) for at in (left + 0.2, right - 0.2) if abs(at - x) < box[2] / 2)
+        # What begins far outside of the view is cut off a little outside of it.
+        yield from ((at, y, part) for at in (left + 0.2, right - 0.2) if box[0] - 9 < at < box[0] + box[2] + 9)
         yield from ((at, y, None) for at in (left - 0.2, right + 0.2)
                     if not any(b[1] - 0.1 < at < b[2] + 0.1 and b[3] <= y <= b[4] for b in all_bars))
 

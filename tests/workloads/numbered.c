@@ -32,20 +32,22 @@ static void enter(const char *path)
 	close(fd);
 }
 
-/* The number is loaded just before the call, as by the functions of a C library. */
+/*
+ * The number is loaded just before the call, as by the functions of a C library. The result is not
+ * saved: who loses the CPU before the first instruction after the call is in the call, and from
+ * then on it is watched.
+ */
 static uint64_t timed_lseek(bool *stopped, long file, uint64_t offset)
 {
 #ifdef TIMED
 	uint64_t began, ended, second;
-	long result;
 
 	__asm__ volatile(TIMED("xor %%edx, %%edx\n"
 			       "mov %[nr], %%eax\n"
 			       "syscall\n"
 			       "11: ")
 			 : [began] "=m"(began), [ended] "=&r"(ended), [second] "=&r"(second),
-			   [result] "=&r"(result), [stopped] "+m"(*stopped),
-			   [watched] "+m"(timed_rseq->rseq_cs)
+			   [stopped] "+m"(*stopped), [watched] "+m"(timed_rseq->rseq_cs)
 			 : [nr] "i"(SYS_lseek), "D"(file), "S"(offset), [signature] "i"(RSEQ_SIG)
 			 : "rax", "rcx", "rdx", "r11", "memory", "cc");
 	return ended - began;

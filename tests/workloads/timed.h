@@ -6,7 +6,7 @@
  *
  * The kernel tells it by restartable sequences (rseq(2)): it goes on elsewhere if it lost the CPU
  * in the instructions before the call, from the first read on, which are then repeated; or in those
- * after the call, of which the first two are not watched, for they save the result and say so.
+ * after the call, of which the one that says so is not watched, and one that saves the result.
  */
 #ifndef PLUMB_TIMED_H
 #define PLUMB_TIMED_H
@@ -28,7 +28,8 @@ static inline uint64_t timed_now(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* CALL ends the first sequence (11) where its own instruction begins to be the kernel's. */
+/* CALL ends the first sequence (11) where its own instruction begins to be the kernel's, and saves
+ * its result. */
 #define TIMED(call)                                                                                \
 	".pushsection .data.timed, \"aw\"\n"                                                       \
 	".balign 32\n"                                                                             \
@@ -43,8 +44,7 @@ static inline uint64_t timed_now(void)
 	"10: rdtsc\n"                                                                              \
 	"shl $32, %%rdx\n"                                                                         \
 	"or %%rdx, %%rax\n"                                                                        \
-	"mov %%rax, %[began]\n" call "mov %%rax, %[result]\n"                                      \
-	"mov %[second], %[watched]\n"                                                              \
+	"mov %%rax, %[began]\n" call "mov %[second], %[watched]\n"                                 \
 	"20: rdtsc\n"                                                                              \
 	"shl $32, %%rdx\n"                                                                         \
 	"or %%rdx, %%rax\n"                                                                        \
@@ -69,7 +69,7 @@ static inline uint64_t timed_call(bool *stopped, long *result, long nr, long a, 
 	__asm__ volatile(TIMED("mov %[nr], %%rax\n"
 			       "mov %[third], %%rdx\n"
 			       "syscall\n"
-			       "11: ")
+			       "11: mov %%rax, %[result]\n")
 			 : [began] "=m"(began), [ended] "=&r"(ended), [second] "=&r"(second),
 			   [result] "=&r"(*result), [stopped] "+m"(*stopped),
 			   [watched] "+m"(timed_rseq->rseq_cs)
@@ -82,12 +82,10 @@ static inline uint64_t timed_call(bool *stopped, long *result, long nr, long a, 
 static inline uint64_t timed_touch(bool *stopped, char *at)
 {
 	uint64_t began, ended, second;
-	long result;
 
 	__asm__ volatile(TIMED("11: movb $1, (%[at])\n")
 			 : [began] "=m"(began), [ended] "=&r"(ended), [second] "=&r"(second),
-			   [result] "=&r"(result), [stopped] "+m"(*stopped),
-			   [watched] "+m"(timed_rseq->rseq_cs)
+			   [stopped] "+m"(*stopped), [watched] "+m"(timed_rseq->rseq_cs)
 			 : [at] "r"(at), [signature] "i"(RSEQ_SIG)
 			 : "rax", "rdx", "memory", "cc");
 	return ended - began;

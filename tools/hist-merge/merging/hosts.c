@@ -91,7 +91,7 @@ static struct run run_of(struct hosts *h, const struct line *l)
 
 	if (l->n_hosts)
 		run.hosts = get(calloc(l->n_hosts, sizeof(*run.hosts)));
-	else
+	else if (l->run.n)
 		memcpy(run.id, l->run.text, l->run.n);
 	for (size_t i = 0; i < l->n_hosts; i++)
 		run.hosts[i] = (struct run_host){find(h, l->hosts[i].name), l->hosts[i].reports,
