@@ -93,7 +93,7 @@ SHOWING  := $(patsubst tests/trust/%.c,$(B)/trust/%,$(wildcard tests/trust/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 
 # The project's own flags; CPPFLAGS, CFLAGS and LDFLAGS are the builder's.
-WARN     := -Wall -Wextra $(if $(WERROR),-Werror)
+WARN     := -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 # Debugging information names sources as they are in this tree, wherever it is.
 PREFIX_MAP ?= -ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(B)/=build/
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I$(B)/gen \
@@ -286,6 +286,7 @@ $(B)/unit/%: tests/unit/%.c $(B)/lib/libplumb.a $(LIBBPF_A) | $(B)/unit
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -Itools/$(firstword $(subst ., ,$*)) -MF $(B)/unit/$*.d $< $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -lcmocka -o $@
 $(B)/unit/instance: $(B)/gen/runq-latency.skel.h
+$(B)/unit/frames: override CFLAGS += -Itests/unit/kernel-less
 
 # Programs that show what the library finds, for tests in emulated machines.
 $(B)/trust/%: tests/trust/%.c $(call object_of,$(IMAGES)) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/trust

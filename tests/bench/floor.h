@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* floor: the steps of a tracer's way through one call, each on top of those before it. */
-#ifndef FLOOR_H
-#define FLOOR_H
+#pragma once
 
 enum floor_step {
 	FLOOR_EMPTY,   /* the two programs run, and return */
@@ -13,5 +12,3 @@ enum floor_step {
 	FLOOR_HIST,    /* the exit adds to a log-linear histogram */
 	FLOOR_STEPS,
 };
-
-#endif

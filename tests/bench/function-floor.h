@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* function-floor: the steps of a tracer's way through one call, each on top of those before it. */
-#ifndef FUNCTION_FLOOR_H
-#define FUNCTION_FLOOR_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -22,5 +21,3 @@ struct floor_seen {
 	__u64 count, sum, max, inverted_min;
 	__u64 pad[9];
 };
-
-#endif

@@ -38,6 +38,9 @@ is "headers in <> are in order: the C library's, then ours, by name" "$(awk '
 		last = this
 	}' "${library[@]}")" ""
 
+# But a list of names, which is the inside of an array.
+is "a header that is included twice is read once" "$(grep -L '^#pragma once$' $(printf '%s\n' "${files[@]}" | grep '[.]h$') | grep -v /syscalls-arm.h)" ""
+
 mapfile -t code < <(printf '%s\n' "${files[@]}" | grep -E '[.](c|h|sh|t|py)$|^Makefile$|^tests/(truth|bench|vm|workloads)/[a-z]+$')
 is "no file has more than 400 lines" "$(for f in "${code[@]}"; do
 	lines=$(wc -l <"$f")

@@ -22,9 +22,6 @@ static char path[256];
 
 static int be_silent(enum libbpf_print_level level, const char *format, va_list args)
 {
-	(void)level;
-	(void)format;
-	(void)args;
 	return 0;
 }
 
@@ -32,8 +29,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static char directory[200];
 
-	(void)argc;
-	(void)argv;
 	libbpf_set_print(be_silent);
 	snprintf(directory, sizeof(directory), "%s/fuzz.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(directory))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* apart: what a function does in a process of its own: it may end it, or change it for good. */
-#ifndef APART_H
-#define APART_H
+#pragma once
 
 #include "said.h"
 #include <sys/wait.h>
@@ -26,5 +25,3 @@ static inline int apart(int (*f)(void))
 	complaint = said();
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
-
-#endif

@@ -31,7 +31,6 @@ static void has(const char *path, const char *text)
 
 static int clear(void **state)
 {
-	(void)state;
 	unlink("file");
 	unlink("file.1");
 	unlink("file.2");
@@ -42,7 +41,6 @@ static int clear(void **state)
 
 static void old_files_move_on(void **state)
 {
-	(void)state;
 	for (char i = '1'; i <= '6'; i++)
 		assert_int_equal(write_rotated((char[]){i, 0}, 3, 0), 0);
 	has("file", "6");
@@ -53,7 +51,6 @@ static void old_files_move_on(void **state)
 
 static void one_file_has_no_old_ones(void **state)
 {
-	(void)state;
 	assert_int_equal(write_rotated("1", 1, 0), 0);
 	assert_int_equal(write_rotated("2", 1, 0), 0);
 	has("file", "2");
@@ -62,7 +59,6 @@ static void one_file_has_no_old_ones(void **state)
 
 static void what_fails_moves_none(void **state)
 {
-	(void)state;
 	assert_int_equal(write_rotated("1", 3, 0), 0);
 	assert_int_equal(write_rotated("2", 3, 0), 0);
 	assert_int_equal(write_rotated("3", 3, -ENOSPC), -ENOSPC);
@@ -73,7 +69,6 @@ static void what_fails_moves_none(void **state)
 
 static void what_cannot_move_leaves_the_file(void **state)
 {
-	(void)state;
 	assert_int_equal(write_rotated("1", 3, 0), 0);
 	assert_int_equal(write_rotated("2", 3, 0), 0);
 	assert_int_equal(mkdir("file.2", 0700), 0);
@@ -86,7 +81,6 @@ static void the_file_is_there_all_the_time(void **state)
 {
 	struct plumb_atomic_file r;
 
-	(void)state;
 	assert_int_equal(write_rotated("1", 3, 0), 0);
 	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	fputs("2", r.out);

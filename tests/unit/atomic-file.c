@@ -18,7 +18,6 @@ static void a_file_is_replaced_by_what_was_written(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	umask(027);
 	assert_int_equal(write_to("file", "old", 0), 0);
 	has("file", "old");
@@ -30,7 +29,6 @@ static void a_file_is_replaced_by_what_was_written(void **state)
 
 static void what_fails_leaves_the_old_one(void **state)
 {
-	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
 	assert_int_equal(write_to("file", "half", -EIO), -EIO);
 	has("file", "old");
@@ -40,7 +38,6 @@ static void who_reads_meanwhile_has_the_old_one(void **state)
 {
 	struct plumb_atomic_file r;
 
-	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
 	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	fputs("new", r.out);
@@ -70,7 +67,6 @@ static void nothing_is_left_of_who_is_killed_meanwhile(void **state)
 	struct plumb_atomic_file r;
 	pid_t pid;
 
-	(void)state;
 	if (probe < 0)
 		skip();
 	close(probe);
@@ -103,7 +99,6 @@ static void replacing_what_is_not_ones_own_takes_capabilities(void **state)
 {
 	const uint64_t others = PLUMB_CAP(DAC_OVERRIDE) | PLUMB_CAP(FOWNER);
 
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(write_to("file", "own", 0), 0);
@@ -123,7 +118,6 @@ static void a_link_stays_one(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
 	assert_int_equal(symlink("file", "link"), 0);
 	assert_int_equal(write_to("link", "new", 0), 0);
@@ -136,7 +130,6 @@ static void a_device_stays_one(void **state)
 {
 	struct stat before, after;
 
-	(void)state;
 	assert_int_equal(stat("/dev/full", &before), 0);
 	assert_true(S_ISCHR(before.st_mode));
 	assert_int_equal(write_to("/dev/full", "text", 0), -ENOSPC);
@@ -152,7 +145,6 @@ static void a_pipe_is_written_to_if_somebody_reads_it(void **state)
 	char found[8] = "";
 	int fd;
 
-	(void)state;
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	alarm(10);
 	assert_int_equal(write_to("pipe", "text", 0), -ENXIO);
@@ -172,7 +164,6 @@ static void owner_and_mode_stay(void **state)
 	uid_t owner = geteuid() ? geteuid() : 65534;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
 	assert_int_equal(chown("file", owner, -1), 0);
 	assert_int_equal(chmod("file", 0604), 0);
@@ -186,7 +177,6 @@ static void owner_and_mode_stay(void **state)
 
 static void another_users_link_is_not_followed(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(write_to("file", "old", 0), 0);
@@ -209,7 +199,6 @@ static void another_users_link_is_not_followed(void **state)
 
 static void another_users_file_stays_where_all_may_write(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(write_to("file", "old", 0), 0);
@@ -227,7 +216,6 @@ static void what_comes_meanwhile_stays(void **state)
 {
 	struct plumb_atomic_file r;
 
-	(void)state;
 	unlink("file");
 	assert_int_equal(plumb_atomic_file_begin(&r, "file"), 0);
 	assert_int_equal(symlink("nowhere", "file"), 0);
@@ -264,7 +252,6 @@ static void a_race_changes_nothing_but_the_name(void **state)
 	struct stat before, after;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(write_to("file", "old", 0), 0);
@@ -295,7 +282,6 @@ static void a_directory_is_the_one_that_was_found(void **state)
 {
 	struct plumb_atomic_file r;
 
-	(void)state;
 	assert_int_equal(mkdir("found", 0700) || mkdir("later", 0700), 0);
 	assert_int_equal(plumb_atomic_file_find(&r, "found/file"), 0);
 	assert_int_equal(rename("found", "moved") || symlink("later", "found"), 0);
@@ -312,7 +298,6 @@ static void a_file_too_large_leaves_the_old_one(void **state)
 	struct rlimit old, small;
 	static char much[100000];
 
-	(void)state;
 	assert_int_equal(write_to("file", "old", 0), 0);
 	memset(much, 'x', sizeof(much) - 1);
 	getrlimit(RLIMIT_FSIZE, &old);
@@ -326,7 +311,6 @@ static void a_file_too_large_leaves_the_old_one(void **state)
 
 static void where_nothing_can_be_it_says_why(void **state)
 {
-	(void)state;
 	assert_int_equal(write_to("missing/file", "text", 0), -ENOENT);
 	assert_int_equal(write_to(".", "text", 0), -EISDIR);
 }

@@ -45,7 +45,6 @@ static void ends_are_told(void **state)
 {
 	json_t *last;
 
-	(void)state;
 	for (expected = ends; expected < ends + LENGTH(ends); expected++) {
 		unlink(LOG);
 		assert_int_equal(run_apart(expected->how || expected->signal ? ends_so
@@ -93,7 +92,6 @@ static void the_end_of_a_killed_run_is_told(void **state)
 {
 	json_t *last = end_of_killed(is_killed, SIGKILL);
 
-	(void)state;
 	assert_string_equal(text_of(last, "event"), "end");
 	assert_string_equal(text_of(last, "ended"), "killed");
 	assert_string_equal(shown(last, "status"), "null");
@@ -121,7 +119,6 @@ static void what_was_counted(void **state)
 {
 	json_t *last;
 
-	(void)state;
 	events = (1ULL << 53) + 1;
 	lost = 7;
 	for (int known = 0; known < 2; known++) {
@@ -146,7 +143,6 @@ static int has_a_child(void)
 
 static void a_child_of_the_tool_ends_no_run(void **state)
 {
-	(void)state;
 	unlink(LOG);
 	assert_int_equal(run_apart(has_a_child), 0);
 	assert_string_equal(events_of(LOG), "begin end");
@@ -182,7 +178,6 @@ static int has_deadline(void)
 
 static void the_limit_is_that_of_the_policy(void **state)
 {
-	(void)state;
 	have_policy("max-duration=100s\n");
 	assert_int_equal(run_apart(has_deadline), 0);
 	unlink(POLICY);
@@ -208,7 +203,6 @@ static void at_the_limit_a_run_ends(void **state)
 {
 	json_t *last;
 
-	(void)state;
 	have_policy("max-duration=1s\n");
 	last = end_of_killed(waits, SIGTERM);
 	assert_string_equal(text_of(last, "ended"), "max-duration");

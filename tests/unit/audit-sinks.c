@@ -19,7 +19,6 @@ static void a_file_has_the_records_of_all_runs(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	umask(0);
 	unlink(LOG);
 	assert_int_equal(run_apart(NULL), 0);
@@ -33,7 +32,6 @@ static void a_file_has_the_records_of_all_runs(void **state)
 /* As after a full disk: the next record has a line of its own. */
 static void a_line_without_its_end_is_ended(void **state)
 {
-	(void)state;
 	assert_true(write_all(LOG, "{\"event\":\"cut\"}", 15));
 	assert_int_equal(run_apart(NULL), 0);
 	assert_string_equal(events_of(LOG), "cut begin end");
@@ -41,7 +39,6 @@ static void a_line_without_its_end_is_ended(void **state)
 
 static void a_file_that_others_can_change_is_refused(void **state)
 {
-	(void)state;
 	unlink(LOG);
 	assert_true(write_all(LOG, "", 0));
 	assert_int_equal(chmod(LOG, 0620), 0);
@@ -74,7 +71,6 @@ static void a_file_that_others_can_change_is_refused(void **state)
 
 static void the_policys_and_that_of_the_option(void **state)
 {
-	(void)state;
 	have_policy("audit=/etc/other\n");
 	unlink(LOG);
 	assert_int_equal(run_apart(NULL), 0);
@@ -124,7 +120,6 @@ static void a_full_disk_ends_it(void **state)
 {
 	char page[4096];
 
-	(void)state;
 	assert_int_equal(mkdir("/etc/small", 0755), 0);
 	assert_int_equal(mount("none", "/etc/small", "tmpfs", 0, "size=4k"), 0);
 	memset(page, 'x', sizeof(page));
@@ -149,7 +144,6 @@ static int removes_it(void)
 
 static void a_removed_file_is_no_record(void **state)
 {
-	(void)state;
 	unlink(LOG);
 	assert_int_equal(run_apart(removes_it), 1);
 	assert_string_equal(complaint, "audit-sinks: --audit=/etc/log: it was removed during the "
@@ -199,7 +193,6 @@ static void syslog_gets_messages(void **state)
 	int daemon;
 	size_t n;
 
-	(void)state;
 	sink = "syslog";
 	unlink("/dev/log");
 	refused_for("--audit=syslog: no daemon listens on /dev/log: No such file or directory\n");
@@ -253,7 +246,6 @@ static void what_is_too_long_is_cut(void **state)
 	int daemon = daemon_socket();
 	char *word = malloc(100001);
 
-	(void)state;
 	memset(word, '\'', 100);
 	word[100] = 0;
 	for (size_t i = 0; i < LENGTH(long_words) - 1; i++)
@@ -284,7 +276,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_too_long_is_cut),
 	};
 
-	(void)argv;
 	if (argc > 1) {
 		sink = "syslog";
 		return run();

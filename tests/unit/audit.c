@@ -64,7 +64,6 @@ static void words_are_those_of_the_command_line(void **state)
 	const json_t *words;
 	size_t i;
 
-	(void)state;
 	unlink(LOG);
 	assert_int_equal(apart(with_hostile_words), 0);
 	all = records_of(LOG);
@@ -94,7 +93,6 @@ static void records_say_who_and_when(void **state)
 	json_t *all, *record;
 	size_t i;
 
-	(void)state;
 	assert_true(f && fgets(kernel, sizeof(kernel), f));
 	fclose(f);
 	kernel[strcspn(kernel, "\n")] = 0;
@@ -153,7 +151,6 @@ static void attached_hooks(void **state)
 	json_t *all, *record;
 	const json_t *hooks;
 
-	(void)state;
 	unlink(LOG);
 	assert_int_equal(run_apart(attaches), 0);
 	assert_string_equal(events_of(LOG), "begin attach end");
@@ -182,7 +179,6 @@ static int has_none(void)
 
 static void who_asks_for_none_has_none(void **state)
 {
-	(void)state;
 	sink = NULL;
 	assert_int_equal(run_apart(has_none), 0);
 	sink = LOG;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* audit: runs with records, in an /etc of their own, and their records. */
-#ifndef AUDIT_H
-#define AUDIT_H
+#pragma once
 
 #include "apart.h"
 #include "own-etc.h"
@@ -102,5 +101,3 @@ static inline const char *shown(const json_t *record, const char *name)
 	text = json_dumps(json_object_get(record, name), JSON_ENCODE_ANY | JSON_COMPACT);
 	return text;
 }
-
-#endif

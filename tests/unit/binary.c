@@ -47,7 +47,6 @@ static int make_system(void **state)
 {
 	FILE *self = fopen("/proc/self/exe", "r");
 
-	(void)state;
 	if (!self || fread(&ours, sizeof(ours), 1, self) != 1 || !mkdtemp(root) || chdir(root))
 		return -1;
 	fclose(self);
@@ -95,7 +94,6 @@ static int remove_system(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return chdir("/") || system(command);
 }
@@ -142,7 +140,6 @@ static const char *find(const char *name)
 
 static void libraries_are_found_in_the_linkers_order(void **state)
 {
-	(void)state;
 	assert_string_equal(find("libtwice"), "/opt/first/libtwice.so.2");
 	assert_string_equal(find("libtwice.so.1"), "/opt/second/libtwice.so.1");
 	assert_string_equal(find("libsecond"), "/opt/second/libsecond.so");
@@ -155,7 +152,6 @@ static void links_to_one_file_are_one_library(void **state)
 {
 	static const char file[] = "/usr/lib/" TRIPLET "/liblinked.so.1.2.3";
 
-	(void)state;
 	assert_string_equal(find("liblinked"), file);
 	assert_string_equal(find("liblinked.so"), file);
 	assert_string_equal(find("liblinked.so.1"), file);
@@ -166,7 +162,6 @@ static void several_files_of_one_name_are_an_error(void **state)
 {
 	const char *words = find("libold");
 
-	(void)state;
 	assert_non_null(strstr(words, "library libold: use a path: "));
 	assert_non_null(strstr(words, "/lib64/libold.so.1"));
 	assert_non_null(strstr(words, "/lib64/libold.so.2"));
@@ -175,7 +170,6 @@ static void several_files_of_one_name_are_an_error(void **state)
 
 static void what_cannot_be_loaded_here_is_passed_over(void **state)
 {
-	(void)state;
 	assert_string_equal(find("libforeign"), "/usr/local/lib/libforeign.so.1");
 	assert_non_null(strstr(find("libscript"), "no library or program is named libscript\n"));
 	assert_non_null(strstr(find("libdisabled"), "no library or program"));
@@ -184,7 +178,6 @@ static void what_cannot_be_loaded_here_is_passed_over(void **state)
 
 static void programs_are_found_in_path(void **state)
 {
-	(void)state;
 	assert_string_equal(find("tool"), "/bin/tool");
 	assert_string_equal(find("called"), "/bin/tool");
 	assert_string_equal(find("plain"), "/sbin/plain");
@@ -195,7 +188,6 @@ static void programs_are_found_in_path(void **state)
 
 static void paths_are_left_as_they_are(void **state)
 {
-	(void)state;
 	assert_string_equal(find("/bin/called"), "/bin/called");
 	assert_string_equal(find("./bin/called"), "./bin/called");
 	assert_string_equal(find("/no/such"), "/no/such");

@@ -38,7 +38,6 @@ static void the_interval_holds_the_median_19_times_of_20(void **state)
 	double values[MOST];
 	uint64_t seed = some_seed;
 
-	(void)state;
 	for (size_t k = 0; k < LENGTH(kinds); k++) {
 		for (size_t s = 0; s < LENGTH(sizes); s++) {
 			size_t n = sizes[s], held = 0;
@@ -63,7 +62,6 @@ static void more_values_narrow_it(void **state)
 	double values[1000], few = 0, many = 0;
 	uint64_t seed = some_seed;
 
-	(void)state;
 	for (uint64_t i = 0; i < 20; i++) {
 		struct plumb_interval of;
 
@@ -83,7 +81,6 @@ static void an_interval_is_in_its_order_and_within_its_values(void **state)
 	double values[MOST];
 	uint64_t seed = some_seed;
 
-	(void)state;
 	for (size_t n = 1; n <= MOST; n++) {
 		double least = 1e300, most = 0;
 		struct plumb_interval of;
@@ -106,7 +103,6 @@ static void one_value_is_its_own_interval(void **state)
 	const double value = -3.5;
 	struct plumb_interval of = plumb_bootstrap(&value, 1, 7);
 
-	(void)state;
 	assert_true(of.low == -3.5 && of.median == -3.5 && of.high == -3.5);
 }
 
@@ -115,7 +111,6 @@ static void two_values_are_theirs(void **state)
 	const double values[] = {8, 2};
 	struct plumb_interval of = plumb_bootstrap(values, 2, 7);
 
-	(void)state;
 	assert_true(of.low == 2 && of.median == 5 && of.high == 8);
 }
 
@@ -124,7 +119,6 @@ static void equal_values_leave_no_doubt(void **state)
 	const double values[] = {4, 4, 4, 4, 4, 4};
 	struct plumb_interval of = plumb_bootstrap(values, LENGTH(values), 7);
 
-	(void)state;
 	assert_true(of.low == 4 && of.median == 4 && of.high == 4);
 }
 
@@ -132,7 +126,6 @@ static void the_median_is_of_the_values_in_any_order(void **state)
 {
 	const double odd[] = {9, 1, 5, 3, 7}, even[] = {4, 1, 3, 2};
 
-	(void)state;
 	assert_true(plumb_bootstrap(odd, 5, 1).median == 5);
 	assert_true(plumb_bootstrap(even, 4, 1).median == 2.5);
 	assert_true(odd[0] == 9 && odd[4] == 7);
@@ -144,7 +137,6 @@ static void a_seed_repeats_its_draws(void **state)
 	uint64_t seed = some_seed;
 	size_t differ = 0;
 
-	(void)state;
 	for (size_t i = 0; i < MOST; i++)
 		values[i] = heavy_tailed(&seed);
 	for (uint64_t s = 0; s < 20; s++) {

@@ -30,7 +30,6 @@ static void a_drift_of_the_cpu_cancels(void **state)
 	struct plumb_self_test bare, traced;
 	struct plumb_interval a, b, added;
 
-	(void)state;
 	for (size_t i = 0; i < PLUMB_SELF_TEST_LOOPS; i++) {
 		before[i] = 1 + 0.01 * i;
 		after[i] = 2 + 0.05 * i; /* less than half as fast */
@@ -52,7 +51,6 @@ static void loops_that_lost_the_cpu_do_not_count(void **state)
 	struct plumb_self_test t = {.n = PLUMB_SELF_TEST_LOOPS};
 	struct plumb_interval i;
 
-	(void)state;
 	for (size_t n = 0; n < t.n; n++) {
 		t.call[n] = n % 5 ? 200 : 4e6;
 		t.arithmetic[n] = n % 7 ? 1000 : 5e6;
@@ -68,7 +66,6 @@ static void the_interval_holds_what_was_added_19_times_of_20(void **state)
 	uint64_t seed = some_seed;
 	size_t held = 0, rounds = 400;
 
-	(void)state;
 	for (size_t r = 0; r < rounds; r++) {
 		struct plumb_interval of[3], added;
 
@@ -97,7 +94,6 @@ static void the_worse_surroundings_count(void **state)
 				    after = {60, 70, 140};
 	struct plumb_interval added = plumb_interval_added(&with, &before, &after);
 
-	(void)state;
 	check(is_near(added.low, 160) && is_near(added.median, 225) && is_near(added.high, 260),
 	      "%g %g %g", added.low, added.median, added.high);
 }
@@ -114,7 +110,6 @@ static void what_cannot_be_is_not_said_without_a_word(void **state)
 {
 	struct plumb_overhead o;
 
-	(void)state;
 	o = judged((struct plumb_interval){200, 210, 220}, (struct plumb_interval){90, 100, 110});
 	assert_true(o.known);
 	assert_string_equal(o.how, "calibrated");
@@ -140,7 +135,6 @@ static void nothing_to_reject_is_no_contradiction(void **state)
 {
 	struct plumb_overhead o = {.traced = {20, 22, 24}};
 
-	(void)state;
 	plumb_overhead_judge(&o);
 	assert_true(o.known);
 	assert_false(o.filtered_known);
@@ -150,7 +144,6 @@ static void an_event_costs_what_its_programs_took(void **state)
 {
 	struct plumb_run_times t = {};
 
-	(void)state;
 	/* Two that each request runs, one that one in four does, and one that is not attached. */
 	plumb_run_times_add(&t, 400 * 300, 400);
 	plumb_run_times_add(&t, 100 * 200, 100);
@@ -164,7 +157,6 @@ static void few_runs_are_not_evaluated(void **state)
 {
 	struct plumb_run_times t = {};
 
-	(void)state;
 	plumb_run_times_add(&t, 60 * 300, 60);
 	plumb_run_times_add(&t, 60 * 300, 60);
 	check(plumb_run_times_mean(&t, true) == 0, "60 events");

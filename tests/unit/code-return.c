@@ -76,7 +76,6 @@ static const struct sample samples[] = {
 
 static void what_uses_its_return_address_is_known(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		const struct sample *s = &samples[i];
 		const char *obstacle = plumb_code_return_obstacle(s->code, s->size, s->is_32bit);
@@ -90,7 +89,6 @@ static void damaged_code_does_no_harm(void **state)
 {
 	unsigned char code[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++)
 		for (size_t at = 0; at < samples[i].size; at++)
 			for (int value = 0; value < 256; value += 5) {

@@ -9,14 +9,11 @@
 
 static double half(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
-	(void)r;
 	return row->count == 3 ? NAN : (double)row->count / id;
 }
 
 static const char *parity(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
-	(void)id;
-	(void)r;
 	return row->count == 3 ? NULL : row->count % 2 ? "odd" : "even";
 }
 
@@ -55,7 +52,6 @@ static void the_tools_own_are_among_the_others(void **state)
 {
 	const struct plumb_options o = {};
 
-	(void)state;
 	assert_string_equal(table(PLUMB_COUNTS, &o),
 			    "CALLS RANDOM MOVED RATE/S ERRORS  HALF PARITY HIDDEN\n"
 			    "    5      7     0    2.5      0 2.500    odd   0.03\n"
@@ -68,7 +64,6 @@ static void those_that_are_asked_for_are_shown_in_that_order(void **state)
 	const struct plumb_options o = {.columns = "mean,total,moved,share,calls"},
 				   sorted = {.sort = "mean"};
 
-	(void)state;
 	assert_string_equal(table(PLUMB_TIMES, &o), "MEAN TOTAL MOVED SHARE CALLS\n"
 						    "10ns  50ns     0  62.5     5\n"
 						    " 6ns  20ns 1.00K  25.0     3\n"
@@ -81,7 +76,6 @@ static void rows_are_in_the_order_of_a_column(void **state)
 	const struct plumb_options counter = {.sort = "random", .columns = "random,calls"},
 				   none = {.sort = "half", .columns = "half"};
 
-	(void)state;
 	assert_string_equal(table(PLUMB_COUNTS, &counter), "RANDOM CALLS\n"
 							   "     7     5\n"
 							   "     7     2\n"
@@ -102,7 +96,6 @@ static void json_has_them(void **state)
 	json_t *report;
 	char *text;
 
-	(void)state;
 	plumb_report_sort(&r);
 	report = plumb_report_object(&r);
 	text = json_dumps(json_object_get(report, "rows"), JSON_COMPACT);
@@ -145,7 +138,6 @@ static void a_name_is_there_once(void **state)
 					 hist[] = {{"hist", PLUMB_COLUMN_COUNT, "A.", .id = 0}, {}};
 	const struct plumb_options o = {};
 
-	(void)state;
 	assert_string_equal(refused(own, &o), "0 ");
 	assert_string_equal(refused(twice, &o),
 			    "1 : there are two columns or members of JSON with the name a\n");
@@ -159,7 +151,6 @@ static void what_is_asked_for_is_there(void **state)
 				   twice = {.columns = "min,max,min"}, empty = {.columns = "min,"},
 				   sort = {.sort = "p99"}, good = {.columns = "max,half,share"};
 
-	(void)state;
 	assert_string_equal(refused(own, &good), "0 ");
 	assert_string_equal(refused(own, &unknown),
 			    "2 : --columns: no such column: raandom; known: "

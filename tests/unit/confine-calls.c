@@ -189,7 +189,6 @@ static int tries_calls(void)
 
 static void only_what_is_kept_is_allowed(void **state)
 {
-	(void)state;
 	for (kept = 0; kept <= PLUMB_CALLS_CONNECT; kept = kept ? kept << 1 : 1)
 		check(!apart(tries_calls), "%u: %s", kept, complaint);
 	kept = PLUMB_CALLS_READ_MAPS | PLUMB_CALLS_CREATE | PLUMB_CALLS_EVENTS;
@@ -208,7 +207,6 @@ static int tells_refusals(void)
 
 static void most_are_not_refused_before(void **state)
 {
-	(void)state;
 	assert_between(apart(tells_refusals), 0, LENGTH(calls) / 3);
 }
 
@@ -236,7 +234,6 @@ static int enters_confined(void)
 
 static void nor_by_another_entry(void **state)
 {
-	(void)state;
 	if (apart(enters))
 		skip(); /* a kernel without */
 	assert_int_equal(apart(enters_confined), 0);

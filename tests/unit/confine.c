@@ -38,7 +38,6 @@ static int goes_on(void)
 
 static void it_goes_on(void **state)
 {
-	(void)state;
 	assert_int_equal(apart(goes_on), 0);
 	assert_string_equal(complaint, "done\n");
 }
@@ -54,7 +53,6 @@ static int signals(void)
 
 static void signals_to_one_process_are_to_no_other(void **state)
 {
-	(void)state;
 	assert_int_equal(apart(signals), 0);
 }
 
@@ -146,7 +144,6 @@ static void only_what_is_kept_is_held(void **state)
 	uid_t owner;
 	const struct status s = after(keeps_two, &owner);
 
-	(void)state;
 	assert_int_equal(s.permitted, before.permitted & two);
 	assert_int_equal(s.effective, before.permitted & two);
 	assert_int_equal(s.inheritable | s.ambient, 0);
@@ -167,7 +164,6 @@ static void without_the_filter(void **state)
 	uid_t owner;
 	const struct status s = after(gives_up_but_one, &owner);
 
-	(void)state;
 	assert_int_equal(s.permitted, before.permitted & PLUMB_CAP(SYS_NICE));
 	assert_int_equal(s.effective, s.permitted);
 	assert_int_equal(s.inheritable | s.ambient, 0);
@@ -180,7 +176,6 @@ static void its_user_cannot_trace_it(void **state)
 {
 	uid_t owner;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(after(confines_another_user, &owner).permitted, 0);

@@ -58,7 +58,6 @@ static void what_is_kept_is_found_again(void **state)
 	char date[16];
 	struct stat st;
 
-	(void)state;
 	save(make_line());
 	costs = plumb_costs_load();
 	assert_non_null(costs);
@@ -77,7 +76,6 @@ static void nothing_else_is_left_there(void **state)
 	struct dirent *entry;
 	DIR *d;
 
-	(void)state;
 	save(make_line());
 	save(make_line());
 	d = opendir(cache);
@@ -93,7 +91,6 @@ static void of_another_host_it_is_ignored(void **state)
 	static const char *const keys[] = {"schema",         "tool", "kernel",
 					   "kernel_version", "arch", "cpu"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(keys); i++) {
 		json_t *line = make_line();
 
@@ -113,7 +110,6 @@ static void what_others_could_write_is_ignored(void **state)
 	static const mode_t modes[] = {0664, 0646, 0666, 0622};
 	char other[128];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(modes); i++) {
 		save(make_line());
 		assert_int_equal(chmod(path, modes[i]), 0);
@@ -144,7 +140,6 @@ static void what_is_no_costs_is_ignored(void **state)
 					    "{}", "\xff\xfe", "[[[[", "{\"a\":1}", "{\"tool\":{}}"};
 	static char much[1 << 20];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		write_text(texts[i], strlen(texts[i]));
 		check_ignored(texts[i]);
@@ -180,7 +175,6 @@ static void odd_figures_are_none(void **state)
 	};
 	char date[32];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		json_t *line = make_line(), *costs;
 
@@ -199,7 +193,6 @@ static void to_nothing_nothing_is_kept(void **state)
 {
 	json_t *line = make_line();
 
-	(void)state;
 	unlink(path);
 	setenv("PLUMB_CACHE", "", 1);
 	assert_int_equal(plumb_costs_begin(), 0);
@@ -214,7 +207,6 @@ static void what_cannot_be_kept_is_said(void **state)
 {
 	const char *text;
 
-	(void)state;
 	setenv("PLUMB_CACHE", "/proc/self/status", 1);
 	listen_to_stderr();
 	assert_true(plumb_costs_begin() < 0);
@@ -227,7 +219,6 @@ static void percents_are_of_one_cpu(void **state)
 {
 	char text[32];
 
-	(void)state;
 	assert_true(plumb_cost_percent(100, 1e7) == 100);
 	assert_true(plumb_cost_percent(100, 1e5) == 1);
 	assert_string_equal(plumb_format_percent(0, text, sizeof(text)), "0.00");

@@ -11,14 +11,12 @@ static struct plumb_declarer declarer;
 
 static int begin(void **state)
 {
-	(void)state;
 	btf = btf__new_empty();
 	return !btf;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	plumb_declarer_free(&declarer);
 	btf__free(btf);
 	return 0;
@@ -40,7 +38,6 @@ static void types_are_declared_as_in_c(void **state)
 	int array = btf__add_array(btf, number, letter, 16);
 	int compare, to_compare, send;
 
-	(void)state;
 	compare = btf__add_func_proto(btf, number);
 	btf__add_func_param(btf, "a", text);
 	btf__add_func_param(btf, "b", text);
@@ -68,7 +65,6 @@ static void types_of_one_name_are_not_numbered(void **state)
 	int second = btf__add_ptr(btf, btf__add_struct(btf, "page", 16));
 	int proto = btf__add_func_proto(btf, 0);
 
-	(void)state;
 	btf__add_func_param(btf, "a", first);
 	btf__add_func_param(btf, "b", second);
 	assert_string_equal(declared(proto, "f"), "void f(struct page *a, struct page *b)");
@@ -79,7 +75,6 @@ static void rings_are_refused(void **state)
 {
 	int ring = btf__add_ptr(btf, 2), other, proto;
 
-	(void)state;
 	other = btf__add_const(btf, ring);
 	proto = btf__add_func_proto(btf, 0);
 	btf__add_func_param(btf, "self", proto + 1);
@@ -93,7 +88,6 @@ static void types_that_are_nowhere_are_refused(void **state)
 {
 	int number = btf__add_int(btf, "int", 4, 0);
 
-	(void)state;
 	assert_string_equal(declared(number, "x"), "int x");
 	assert_string_equal(declared(number + 1, "x"), "(none)");
 	plumb_declarer_free(&declarer);
@@ -105,7 +99,6 @@ static void what_has_no_name_is_not_defined(void **state)
 {
 	int unnamed = btf__add_struct(btf, NULL, 8);
 
-	(void)state;
 	assert_string_equal(declared(btf__add_ptr(btf, unnamed), "x"), "(none)");
 }
 
@@ -121,7 +114,6 @@ static void functions_of_this_kernel_are_declared(void **state)
 	static const char *const read = "vfs_read", *const send = "tcp_sendmsg";
 	struct plumb_functions found;
 
-	(void)state;
 	if (plumb_functions_find(&read, 1, NULL, &found))
 		skip();
 	assert_string_equal(prototype_of(&found),

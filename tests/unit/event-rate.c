@@ -19,7 +19,6 @@ static void assert_event(const char *name, uint32_t type, uint64_t config)
 /* The numbers are those of perf's own attributes: perf stat -vv -e NAME. */
 static void names_are_those_of_perf(void **state)
 {
-	(void)state;
 	assert_event("cycles", 0, 0);
 	assert_event("cpu-cycles", 0, 0);
 	assert_event("instructions", 0, 1);
@@ -44,14 +43,12 @@ static void other_words_are_no_events(void **state)
 					    "r0x1", "rxyz",       "r12g",   "r11112222333344445"};
 	struct event e;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(words); i++)
 		check(!event_parse(words[i], &e), "%s", words[i]);
 }
 
 static void targets_are_spelled_as_by_perf(void **state)
 {
-	(void)state;
 	assert_string_equal(event_target("sched:sched_switch"), "t:sched:sched_switch");
 	assert_string_equal(event_target("t:sched:*"), "t:sched:*");
 	assert_string_equal(event_target("r:sched_switch"), "r:sched_switch");
@@ -65,7 +62,6 @@ static void what_is_similar_is_suggested(void **state)
 {
 	char text[128];
 
-	(void)state;
 	assert_non_null(strstr(event_suggest("page-fault", text, sizeof(text)), "page-faults"));
 	assert_non_null(strstr(event_suggest("cycle", text, sizeof(text)), "cycles"));
 	assert_string_equal(event_suggest("tcp_sendmsg", text, sizeof(text)), "");
@@ -95,7 +91,6 @@ static void modifiers_select_modes(void **state)
 {
 	struct event e;
 
-	(void)state;
 	assert_modes("cycles", 0, 0);
 	assert_modes("cycles:u", 0, EVENT_USER);
 	assert_modes("instructions:k", 1, EVENT_KERNEL);
@@ -109,7 +104,6 @@ static void modifiers_select_modes(void **state)
 /* What perf_event_open() says of hardware where this test may run without any. */
 static void a_refusal_has_its_reason(void **state)
 {
-	(void)state;
 	assert_refused("cycles", -ENOENT, false, true, "ENOENT, no hardware counters here");
 	assert_refused("r1a8", -ENODEV, false, true, "ENODEV, no hardware counters here");
 	assert_refused("cycles", -EOPNOTSUPP, false, true, "no hardware counters here");
@@ -122,7 +116,6 @@ static void a_refusal_has_its_reason(void **state)
 
 static void a_counter_that_is_always_on_is_exact(void **state)
 {
-	(void)state;
 	assert_true(rate_scaled(0, 1000, 1000) == 0);
 	assert_true(rate_scaled(12345, 1000, 1000) == 12345);
 	/* The kernel reads the two times one after the other. */
@@ -135,7 +128,6 @@ static void a_counter_that_shares_the_pmu_is_scaled(void **state)
 {
 	uint64_t seed = 20261123;
 
-	(void)state;
 	assert_true(rate_scaled(1000, 2000, 1000) == 2000);
 	assert_true(rate_scaled(1, 3000, 1000) == 3);
 	for (int i = 0; i < 100000; i++) {

@@ -45,7 +45,6 @@ static void all_of_a_file_is_read(void **state)
 	size_t size;
 	char *text;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(sizes); i++) {
 		make(sizes[i]);
 		text = plumb_file_read("--option", "file", 1 << 20, &size);
@@ -59,7 +58,6 @@ static void all_of_a_file_is_read(void **state)
 
 static void what_is_no_file_or_has_no_end_is_not_read(void **state)
 {
-	(void)state;
 	alarm(10);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	refuses("pipe", "pipe is not a regular file");
@@ -77,7 +75,6 @@ static void a_file_of_proc_is_read_as_far_as_it_may_be(void **state)
 	size_t size;
 	char *text = plumb_file_read("--option", "/proc/self/stat", 1 << 20, &size);
 
-	(void)state;
 	assert_non_null(text);
 	assert_int_equal(strtoul(text, NULL, 10), getpid());
 	free(text);

@@ -68,7 +68,6 @@ static void frames_lie_on_their_callers_as_wide_as_they_weigh(void **state)
 					   stack("main loop;x", 10), stack("main;write", 30),
 					   stack("main", 10)};
 
-	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, LENGTH(all)), 0);
 	assert_string_equal(frames_of(path), "0 all 0.000 1.000 #d0 all\n"
 					     "1 main 0.000 0.900 hsl main\n"
@@ -102,7 +101,6 @@ static void small_changes_are_light(void **state)
 		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
 	const char *text;
 
-	(void)state;
 	assert_int_equal(plumb_flame_write(path, &flame, &tree, all, LENGTH(all)), 0);
 	text = text_of_file();
 	assert_string_equal(colour_of(text, "p ("), "hsl(0,90%,95%)");
@@ -118,7 +116,6 @@ static void frames_say_what_they_were_before(void **state)
 		.about = "x", .unit = "samples", .before = before, .n_before = LENGTH(before)};
 	const char *text;
 
-	(void)state;
 	assert_int_equal(plumb_flame_write(path, &changes, &tree, all, LENGTH(all)), 0);
 	text = text_of_file();
 	assert_non_null(strstr(text, "read (75 samples, 75.00 %; before 50.00 %, change +25.00)"));
@@ -154,7 +151,6 @@ static void any_name_makes_valid_xml(void **state)
 	};
 	char wanted[256];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		struct plumb_folded one = stack(names[i].name, 1);
 
@@ -172,7 +168,6 @@ static void a_label_is_cut_between_characters(void **state)
 	struct plumb_folded all[] = {stack("y", 39), {0}};
 	char name[201] = "";
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		strcat(name, omega);
 	all[1] = stack(name, 1); /* 30 pixels: 3 characters, of which 2 are dots */
@@ -185,7 +180,6 @@ static void what_is_too_narrow_is_not_drawn_but_counted(void **state)
 	const struct plumb_folded all[] = {stack("a", 1000000), stack("b;c", 1)};
 	const char *text;
 
-	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, all, 2), 0);
 	assert_null(strstr(frames_of(path), " b "));
 	text = text_of_file();
@@ -197,7 +191,6 @@ static void nothing_is_a_graph_too(void **state)
 	const struct plumb_folded none = stack("a", 0);
 	const char *text;
 
-	(void)state;
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, NULL, 0), 0);
 	assert_string_equal(frames_of(path), "");
 	assert_int_equal(plumb_flame_write(path, &samples, &tree, &none, 1), 0);
@@ -212,7 +205,6 @@ static void a_hundred_thousand_stacks_take_no_time(void **state)
 	static char texts[LENGTH(all)][64];
 	struct timespec begin, end;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(all); i++) {
 		snprintf(texts[i], sizeof(texts[i]), "f%zu;main;g%zu;h_[k]", i % 2 ? i : 0, i);
 		all[i] = stack(texts[i], 1 + i % 7);
@@ -230,7 +222,6 @@ static void stacks_may_be_deep(void **state)
 	struct plumb_folded one;
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < depth; i++)
 		n += sprintf(text + n, "%sf%zu", i ? ";" : "", i);
 	one = stack(text, 1);
@@ -243,7 +234,6 @@ static void what_cannot_be_written_is_said_in_a_line(void **state)
 {
 	const struct plumb_folded one = stack("a", 1);
 
-	(void)state;
 	listen_to_stderr();
 	assert_int_equal(plumb_flame_write("/nonexistent/x.svg", &samples, &tree, &one, 1),
 			 -ENOENT);
@@ -260,7 +250,6 @@ static void a_link_stays_one_and_a_file_is_replaced(void **state)
 	char to[64], link[64];
 	struct stat s;
 
-	(void)state;
 	snprintf(to, sizeof(to), "%s/to", dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	fclose(fopen(to, "w"));
@@ -281,7 +270,6 @@ static void what_could_not_be_written_is_said_before(void **state)
 {
 	char link[64];
 
-	(void)state;
 	assert_int_equal(plumb_flame_check(path, false), 0);
 	snprintf(link, sizeof(link), "%s/new.svg", dir);
 	assert_int_equal(plumb_flame_check(link, false), 0);
@@ -309,7 +297,6 @@ static void a_file_that_appears_or_changes_is_left(void **state)
 	char file[64], text[32] = "";
 	FILE *f;
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/theirs.svg", dir);
 	for (size_t i = 1; i < LENGTH(texts); i++) {
 		assert_int_equal(plumb_flame_check(file, false), 0);

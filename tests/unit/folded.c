@@ -21,7 +21,6 @@ static void equal_stacks_are_one(void **state)
 	};
 	size_t n = plumb_folded_merge(&tree, all, LENGTH(all));
 
-	(void)state;
 	assert_int_equal(n, 2);
 	assert_int_equal(all[0].leaf, plumb_tree_parse(&tree, "a;c"));
 	assert_int_equal(all[1].leaf, plumb_tree_parse(&tree, "a;b"));
@@ -40,7 +39,6 @@ static void the_heaviest_comes_first_and_equal_ones_by_name(void **state)
 	size_t size, n = plumb_folded_merge(&tree, all, LENGTH(all));
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	plumb_folded_print(&tree, all, n, f);
 	fclose(f);
 	assert_string_equal(text, "b 2\na 1\nc 1\n");
@@ -52,7 +50,6 @@ static void a_frame_is_the_same_only_below_the_same_callers(void **state)
 {
 	static const char *const texts[] = {"a;b", "b;a", "a", "a_[k]", "a;b;b", "a;b_[k]", ""};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++)
 		for (size_t j = 0; j < LENGTH(texts); j++)
 			assert_int_equal(plumb_tree_parse(&tree, texts[i]) ==
@@ -70,7 +67,6 @@ static void names_are_read_as_they_were_printed(void **state)
 	size_t size;
 	FILE *f;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		one.leaf = plumb_tree_add(&tree, 0, names[i], false);
 		f = open_memstream(&text, &size);
@@ -90,7 +86,6 @@ static void many_frames_are_all_told_apart(void **state)
 	static uint32_t leaves[MANY];
 	char text[32];
 
-	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (int i = 0; i < MANY; i++) {
 			snprintf(text, sizeof(text), "f%d;g%d;h_[k]", i % 7, i);
@@ -108,7 +103,6 @@ static void frames_are_in_the_order_of_their_names(void **state)
 {
 	static const char *const sorted[] = {"a", "a;b", "a;b;z", "a;b_[k]", "a;c", "a b", "b;a"};
 
-	(void)state;
 	for (size_t i = LENGTH(sorted); i-- > 0;)
 		plumb_tree_parse(&tree, sorted[i]);
 	for (size_t i = 0; i + 1 < LENGTH(sorted); i++)
@@ -119,7 +113,6 @@ static void frames_are_in_the_order_of_their_names(void **state)
 
 static void nothing_is_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(plumb_folded_merge(&tree, NULL, 0), 0);
 }
 

@@ -43,7 +43,6 @@ static void errors_have_their_names(void **state)
 		{-4095, "errno 4095"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++)
 		check(!strcmp(plumb_errno_name(known[i].error), known[i].name), "%d is %s, not %s",
 		      known[i].error, plumb_errno_name(known[i].error), known[i].name);
@@ -51,7 +50,6 @@ static void errors_have_their_names(void **state)
 
 static void every_error_has_some_name(void **state)
 {
-	(void)state;
 	for (int e = 0; e <= 4095; e++) {
 		const char *name = plumb_errno_name(e);
 
@@ -85,7 +83,6 @@ static void names_are_escaped(void **state)
 		{"\377\377", "\\xff\\xff"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++)
 		check(!strcmp(escaped(samples[i].name), samples[i].escaped), "%zu: %s", i,
 		      escaped(samples[i].name));
@@ -105,7 +102,6 @@ static void messages_are_escaped(void **state)
 	};
 	char text[8];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		char *escaped = plumb_escaped_text(samples[i].text);
 
@@ -123,7 +119,6 @@ static void escaped_names_can_be_told_back(void **state)
 	char name[PLUMB_COMM_LEN] = "", again[PLUMB_COMM_LEN], pattern[2 * PLUMB_ESCAPED];
 	uint64_t seed = 88172645463325252;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct plumb_globs g = {};
 		size_t length = next_random(&seed) % PLUMB_COMM_LEN, n = 0;
@@ -151,7 +146,6 @@ static void fields_of_a_key_are_one_line(void **state)
 	struct plumb_who who = {.pid = 4711, .tid = 4712, .cpu = 3, .comm = "a\nb"};
 	char text[64];
 
-	(void)state;
 	for (size_t k = 0; k < LENGTH(known); k++)
 		for (size_t i = 0; i < plumb_n_common_fields; i++) {
 			if (strcmp(plumb_common_fields[i].name, known[k].field))

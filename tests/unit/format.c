@@ -82,7 +82,6 @@ static void times_are_never_low(void **state)
 	static const uint64_t steps[] = {0, 1, 2, 9, 10, 99, 100, 999};
 	uint64_t seed = 20240229;
 
-	(void)state;
 	for (uint64_t ns = 0; ns < 200000; ns++)
 		check_auto(ns);
 	for (uint64_t power = 1000; power < 1ULL << 63 && power <= 1000000000000000000; power *= 10)
@@ -128,7 +127,6 @@ static void sizes_have_three_digits(void **state)
 	};
 	char text[16];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++)
 		check(!strcmp(plumb_format_size(known[i].bytes, text, sizeof(text)), known[i].text),
 		      "%lu is %s, not %s", known[i].bytes, text, known[i].text);
@@ -165,7 +163,6 @@ static void units_change_where_four_digits_would_begin(void **state)
 		{1ULL << 63, "9230000000s"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++)
 		check(!strcmp(format(known[i].ns, PLUMB_AUTO), known[i].text), "%lu is %s, not %s",
 		      known[i].ns, format(known[i].ns, PLUMB_AUTO), known[i].text);
@@ -177,7 +174,6 @@ static void times_in_a_given_unit_are_never_low(void **state)
 	uint64_t seed = 1, ns;
 	const char *end;
 
-	(void)state;
 	for (size_t u = 0; u < LENGTH(units); u++) {
 		uint64_t step = u ? units[u].ns / 1000 : 1;
 
@@ -199,7 +195,6 @@ static void times_in_a_given_unit_are_never_low(void **state)
 
 static void times_in_a_given_unit_have_its_decimals(void **state)
 {
-	(void)state;
 	assert_string_equal(format(0, PLUMB_NS), "0");
 	assert_string_equal(format(1234567, PLUMB_NS), "1234567");
 	assert_string_equal(format(0, PLUMB_S), "0.000");
@@ -214,7 +209,6 @@ static void a_text_that_is_too_long_keeps_its_end(void **state)
 {
 	char fits[] = "/usr/lib", not_quite[] = "/usr/lib";
 
-	(void)state;
 	assert_string_equal(plumb_text_end(fits, 8), "/usr/lib");
 	assert_string_equal(plumb_text_end(not_quite, 7), ".../lib");
 }

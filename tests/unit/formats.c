@@ -43,7 +43,6 @@ static void a_format_is_read(void **state)
 		{"matrix", "u8[2][3]", 52, 6, false, false, false},
 	};
 
-	(void)state;
 	assert_int_equal(plumb_format_parse(waking, &format), 0);
 	assert_string_equal(format.name, "sched_waking");
 	assert_int_equal(format.id, 318);
@@ -82,7 +81,6 @@ static void what_is_no_format_is_refused(void **state)
 		"print fmt: \"\"\nname: x\n\tfield:int x;\toffset:0;\tsize:4;\tsigned:1;\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		check(plumb_format_parse(texts[i], &format) == -EINVAL, "%s", texts[i]);
 		check(!format.n && !format.fields && !format.name, "%s", texts[i]);
@@ -96,7 +94,6 @@ static void junk_does_no_harm(void **state)
 	char text[sizeof(waking)];
 	size_t refused = 0;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		memcpy(text, waking, sizeof(text));
 		for (int i = round % 5; i >= 0; i--)
@@ -114,7 +111,6 @@ static void missing_tracepoints_are_told(void **state)
 {
 	int here = open("/", O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	assert_true(here >= 0);
 	assert_int_equal(plumb_format_read(here, "sched", "no_such_event", &format), -ENOENT);
 	assert_int_equal(format.n, 0);
@@ -144,7 +140,6 @@ static void all_of_this_kernel_are_read(void **state)
 	int tracefs = plumb_tracefs_try();
 	struct plumb_tracepoints all;
 
-	(void)state;
 	if (tracefs < 0)
 		skip();
 	assert_int_equal(plumb_tracepoints_find(tracefs, "*:*", &all), 0);

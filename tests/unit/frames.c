@@ -2,20 +2,6 @@
 /* frames: whose call ends, and whose end was missed, by where calls lie in the kernel's stack. */
 #include "unit.h"
 
-/* What the BPF face has from the kernel's headers, as far as frames need it. */
-#define PLUMB_CURRENT_BPF_H
-#define PLUMB_LEDGER_BPF_H
-#define PLUMB_INFLIGHT_BPF_H
-#define barrier_var(x)             asm volatile("" : "+r"(x))
-#define BPF_CORE_READ(p, one)      ((p)->one)
-#define PLUMB_LEDGERS              512
-#define ledger_index(cpu, n, bits) ((cpu) << (bits) | (n))
-struct task_struct {
-	void *stack;
-};
-static struct {
-	unsigned int cpus;
-} plumb_config = {1};
 #include <plumb/bpf/function/frames.bpf.h>
 
 enum { A = 1, B, C };
@@ -29,7 +15,6 @@ static __u32 lost;
 
 static int clear(void **state)
 {
-	(void)state;
 	thread = (struct function_thread){};
 	clock_ns = lost = 0;
 	return 0;
@@ -64,7 +49,6 @@ static __u64 end(__u64 target, int deep)
 
 static void calls_end_in_the_reverse_order(void **state)
 {
-	(void)state;
 	for (int deep = 1; deep <= PLUMB_FRAMES; deep++)
 		assert_true(begin(deep % 2 ? A : B, deep));
 	assert_false(begin(A, PLUMB_FRAMES + 1));
@@ -76,7 +60,6 @@ static void calls_end_in_the_reverse_order(void **state)
 
 static void a_function_that_another_ends_in_leaves_it_its_call(void **state)
 {
-	(void)state;
 	begin(A, 1);
 	begin(B, 1);
 	begin(C, 1);
@@ -90,7 +73,6 @@ static void a_function_that_another_ends_in_leaves_it_its_call(void **state)
 
 static void what_lies_deeper_is_over(void **state)
 {
-	(void)state;
 	begin(A, 2);
 	begin(B, 3);
 	begin(C, 1);
@@ -102,7 +84,6 @@ static void what_lies_deeper_is_over(void **state)
 /* As where more threads sleep in them than there are kretprobes. */
 static void ends_that_are_missed_again_and_again_take_no_room(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		assert_true(begin(A, 1));
 		assert_true(begin(B, 1));
@@ -117,7 +98,6 @@ static void ends_that_are_missed_again_and_again_take_no_room(void **state)
 
 static void what_another_function_left_there_is_in_nobodys_way(void **state)
 {
-	(void)state;
 	begin(A, 1);
 	for (int i = 2; i < 100; i++) {
 		begin(B, 1);

@@ -5,7 +5,6 @@
 
 static void verdicts_have_their_bounds(void **state)
 {
-	(void)state;
 	assert_string_equal(cost_verdict(0, 0), "go");
 	assert_string_equal(cost_verdict(9999.9, 0.99), "go");
 	assert_string_equal(cost_verdict(9999.9, 1), "mind");
@@ -20,7 +19,6 @@ static void what_is_measured_replaces_what_is_published(void **state)
 {
 	double ns[MECHANISMS] = {[FENTRY] = 50, [KPROBE_MULTI] = -1, [KPROBE] = 120};
 
-	(void)state;
 	assert_true(costs[FENTRY].ns == 5.9 && costs[FENTRY].source == PUBLISHED);
 	assert_ptr_equal(cost_extreme(PLUMB_TARGET_FUNCTION, false), &costs[FENTRY]);
 	assert_ptr_equal(cost_extreme(PLUMB_TARGET_FUNCTION, true), &costs[KPROBE]);
@@ -46,7 +44,6 @@ static void what_was_kept_stays(void **state)
 	size_t size;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(kept);
 	cost_take_kept(kept);
 	json_decref(kept);

@@ -6,7 +6,6 @@
 
 static void modules_can_be_named(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("mod:vfs_read"), 0);
 	expect("vfs_read");
@@ -30,7 +29,6 @@ static void modules_can_be_named(void **state)
 
 static void globs_take_what_ftrace_knows(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	write_text(TRACEABLE, "vfs_read\npared.isra.0\nalias_b\nvfs_mod [mod]\n");
 	assert_int_equal(find("*"), 0);
@@ -53,7 +51,6 @@ static void globs_take_what_ftrace_knows(void **state)
 
 static void an_empty_list_says_nothing(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	write_text(TRACEABLE, "");
 	assert_int_equal(find("vfs_readv", "weak*"), 0);
@@ -63,7 +60,6 @@ static void an_empty_list_says_nothing(void **state)
 
 static void debugfs_has_the_list_too(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	write_text("/sys/kernel/debug/tracing/available_filter_functions", "weak_two\n");
 	assert_int_equal(find("weak*"), 0);
@@ -72,7 +68,6 @@ static void debugfs_has_the_list_too(void **state)
 
 static void the_blacklist_is_an_error_where_nothing_else_can_hold(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	write_text(TRACEABLE, "vfs_read\ntwin\n");
 	write_text(BLACKLIST, "0xffffffff81000200-0xffffffff81000300\tvfs_readv\n"
@@ -96,7 +91,6 @@ static void the_blacklist_is_an_error_where_nothing_else_can_hold(void **state)
 
 static void the_blacklist_without_addresses_goes_by_name(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	write_text(BLACKLIST,
 		   "0x0-0x0\tvfs_readv\nrubbish\n0x0000000000000000-0x0\tvfs_mod [mod]\n");
@@ -109,7 +103,6 @@ static void the_blacklist_without_addresses_goes_by_name(void **state)
 
 static void code_of_the_boot_is_gone(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_boot"), -ENOENT);
 	expect_said("vfs_boot is init code, which the kernel freed after boot\n");
@@ -119,7 +112,6 @@ static void code_of_the_boot_is_gone(void **state)
 
 static void what_was_meant_is_offered(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_raed"), -ENOENT);
 	expect_said("no such function: vfs_raed; did you mean vfs_read, vfs_readv or vfs_mod?\n");
@@ -137,14 +129,12 @@ static void what_was_meant_is_offered(void **state)
 
 static void no_list_of_symbols_is_an_error(void **state)
 {
-	(void)state;
 	assert_int_equal(find("vfs_read"), -ENOENT);
 	expect_said(KALLSYMS);
 }
 
 static void odd_lines_are_passed_over(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, "\n \nrubbish\nffffffff81000000\nffffffff81000000 T\n"
 			     "ffffffff81000010 T \nffffffff81000000 T one\t\n"
 			     "ffffffff81000020 t two\t[m]\nffffffff81000030 t three");
@@ -172,7 +162,6 @@ static void a_slip_among_200000_names_is_found_at_once(void **state)
 	char *text = malloc(size);
 	double hit, slip;
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 200000; i++)
 		n += snprintf(text + n, size - n, "ffffffff8%07zx t %s_%s_%zu\n", i * 16,

@@ -6,7 +6,6 @@ static void live_tcp_sendmsg_is_as_it_is(void **state)
 {
 	const struct plumb_function *f;
 
-	(void)state;
 	if (access(KALLSYMS, R_OK))
 		skip();
 	assert_int_equal(find("tcp_sendmsg"), 0);
@@ -28,7 +27,6 @@ static void live_globs_are_of_functions_that_are_there(void **state)
 {
 	size_t typed = 0;
 
-	(void)state;
 	if (access(KALLSYMS, R_OK))
 		skip();
 	assert_int_equal(find("vfs_*"), 0);
@@ -55,7 +53,6 @@ static void live_globs_are_of_functions_that_are_there(void **state)
 
 static void live_finish_task_switch_is_found_whatever_became_of_it(void **state)
 {
-	(void)state;
 	if (access(KALLSYMS, R_OK))
 		skip();
 	assert_int_equal(find("finish_task_switch"), 0);
@@ -70,7 +67,6 @@ static void live_finish_task_switch_is_found_whatever_became_of_it(void **state)
 
 static void live_slips_are_understood(void **state)
 {
-	(void)state;
 	if (access(KALLSYMS, R_OK))
 		skip();
 	assert_int_equal(find("tcp_sendmgs"), -ENOENT);

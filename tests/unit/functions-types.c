@@ -67,7 +67,6 @@ static void results_tell_of_errors_by_their_type(void **state)
 {
 	struct types t;
 
-	(void)state;
 	make_types(&t);
 	const struct {
 		const char *name;
@@ -115,7 +114,6 @@ static void only_what_is_certain_has_a_prototype(void **state)
 	struct types t;
 	int id, read_id;
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	make_types(&t);
 	read_id = add_function(t.btf, "vfs_read", t.ssize, NULL, 0);
@@ -152,7 +150,6 @@ static void modules_have_types_of_their_own(void **state)
 	const int params[] = {1};
 	int id;
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	make_types(&t);
 	add_function(t.btf, "vfs_read", t.s32, NULL, 0);
@@ -184,7 +181,6 @@ static void types_can_come_from_a_file(void **state)
 	char file[128];
 	struct types t;
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	make_types(&t);
 	add_function(t.btf, "vfs_readv", t.s32, NULL, 0);
@@ -219,7 +215,6 @@ static void arguments_have_names_and_widths(void **state)
 	struct plumb_argument a;
 	struct types t;
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	make_types(&t);
 	const int many[] = {t.s32, t.u32, t.ssize, t.boolean, t.pointer, t.choice, t.s16, t.small};
@@ -270,7 +265,6 @@ static void without_prototype_a_number_is_trusted(void **state)
 {
 	struct plumb_argument a;
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_readv", "pared", "twin"), 0);
 	expect_argument("vfs_readv", "0", 0, 64, false);

@@ -7,7 +7,6 @@
 
 static void a_name_is_a_function(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_readv"), 0);
 	expect("vfs_readv");
@@ -28,7 +27,6 @@ static void a_name_is_a_function(void **state)
 /* tools/lib/kernel/renamed.list: the other name is taken only where the first one is missing. */
 static void a_renamed_function_is_found(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, "ffffffff81000000 T _stext\nffffffff81000100 T do_file_open\n"
 			     "ffffffff81000200 T vfs_read\nffffffff81000300 T _etext\n");
 	assert_int_equal(find("do_filp_open", "vfs_read"), 0);
@@ -47,7 +45,6 @@ static void a_renamed_function_is_found(void **state)
 
 static void a_prefix_says_what_it_is(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("k:vfs_readv"), 0);
 	expect("vfs_readv");
@@ -57,7 +54,6 @@ static void a_prefix_says_what_it_is(void **state)
 
 static void data_is_no_function(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_data"), -ENOENT);
 	assert_int_equal(find("vfs_table"), -ENOENT);
@@ -70,7 +66,6 @@ static void namesakes_are_all_taken(void **state)
 	static const char *const names[] = {"twin,1", "twin,2", "twin,3"};
 	char name[64];
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("twin"), 0);
 	expect("twin twin twin");
@@ -92,7 +87,6 @@ static void namesakes_are_all_taken(void **state)
 
 static void namesakes_without_address_are_one(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, "0000000000000000 T _stext\n0000000000000000 t twin\n"
 			     "0000000000000000 t twin\n0000000000000000 t single\n"
 			     "0000000000000000 T _etext\n");
@@ -106,7 +100,6 @@ static void namesakes_without_address_are_one(void **state)
 
 static void what_the_compiler_made_of_a_name_is_taken(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("pared"), 0);
 	expect("pared.constprop.0.isra.0 pared.isra.0");
@@ -126,7 +119,6 @@ static void what_the_compiler_made_of_a_name_is_taken(void **state)
 
 static void cold_parts_are_taken_only_if_there_is_nothing_else(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("frozen"), 0);
 	expect("frozen.cold");
@@ -139,7 +131,6 @@ static void cold_parts_are_taken_only_if_there_is_nothing_else(void **state)
 
 static void a_renamed_static_is_trusted(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("risen"), 0);
 	expect("risen.llvm.1234567890");
@@ -156,7 +147,6 @@ static void a_renamed_static_is_trusted(void **state)
 
 static void an_address_is_taken_once(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_readv", "vfs_r*", "vfs_readv"), 0);
 	expect("vfs_readv vfs_read vfs_read");
@@ -176,7 +166,6 @@ static void an_address_is_taken_once(void **state)
 
 static void globs_match_names_as_sources_have_them(void **state)
 {
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("vfs_*"), 0);
 	expect("vfs_mod vfs_read vfs_read vfs_readv");
@@ -212,7 +201,6 @@ static void globs_leave_out_what_is_no_function(void **state)
 		"kprobe_insn_page",   "_etext",
 	};
 
-	(void)state;
 	write_text(KALLSYMS, kernel);
 	assert_int_equal(find("*"), 0);
 	for (size_t i = 0; i < found.n; i++)

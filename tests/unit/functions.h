@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* functions: a kernel's lists as a test writes them, and what is found in them. */
-#ifndef FUNCTIONS_H
-#define FUNCTIONS_H
+#pragma once
 
 #include "unit.h"
 #include "said.h"
@@ -64,7 +63,6 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
 
 static int begin(void **state)
 {
-	(void)state;
 	snprintf(root, sizeof(root), "%s/functions.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	plumb_functions_root = mkdtemp(root);
 	return !plumb_functions_root;
@@ -72,7 +70,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	plumb_functions_free(&found);
 	plumb_functions_root = "";
 	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -188,9 +185,6 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 
 static int release(void **state)
 {
-	(void)state;
 	plumb_functions_free(&found);
 	return 0;
 }
-
-#endif

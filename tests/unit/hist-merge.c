@@ -44,7 +44,6 @@ static void the_coarser_precision_is_that_of_the_result(void **state)
 {
 	uint64_t random = 7, values[2][500], all[1000];
 
-	(void)state;
 	for (size_t i = 0; i < 1000; i++)
 		all[i] = values[i / 500][i % 500] = next_random(&random) >> (20 + random % 43);
 	for (uint32_t p = PLUMB_HIST_MIN_PRECISION; p <= PLUMB_HIST_MAX_PRECISION; p++)
@@ -85,7 +84,6 @@ static void blocks_are_of_neighbouring_reports(void **state)
 	static const size_t numbers[] = {1, 63, 64, 65, 127, 128, 129, 1000};
 	const uint64_t ones[1000] = {0};
 
-	(void)state;
 	for (size_t k = 0; k < LENGTH(numbers); k++) {
 		struct merge m = {.max_rows = 1, .blocks = true};
 		struct merged_row **rows;
@@ -145,7 +143,6 @@ static void of_a_run_the_last_ledger_counts(void **state)
 {
 	struct hosts h = {0};
 
-	(void)state;
 	report(&h, "a", 1, 0, 10, 5, false);
 	report(&h, "a", 2, 10, 20, 7, false);
 	report(&h, "b", 1, 0, 10, 100, true);
@@ -191,7 +188,6 @@ static void of_a_run_files_may_be_in_any_order(void **state)
 {
 	struct hosts h = {0};
 
-	(void)state;
 	for (unsigned int order = 0; order < 256; order++) {
 		unsigned int seen = 0;
 
@@ -216,7 +212,6 @@ static void many_open_runs_are_all_counted(void **state)
 	struct hosts h = {0};
 	char name[16];
 
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++)
 		report(&h, "a", 1, i, i + 5000, 1, false);
 	recorded(&h, 1000, 1000);

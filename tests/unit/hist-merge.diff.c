@@ -90,7 +90,6 @@ static struct tally compare(size_t reports, double mood, double change, uint64_t
 /* Of 100 intervals of 95 %, at least 89 contain the change (all but 1 time in 100). */
 static void intervals_of_independent_calls_contain_the_change(void **state)
 {
-	(void)state;
 	assert_between(compare(5, 0, 0, 50000000).contain, 89, 100);
 	assert_between(compare(5, 0, 10, 90000000).contain, 89, 100);
 	assert_between(compare(7, 0, -20, 99000000).contain, 89, 100);
@@ -100,7 +99,6 @@ static void intervals_of_like_calls_contain_it_by_blocks(void **state)
 {
 	struct tally t;
 
-	(void)state;
 	t = compare(40, 0.2, 0, 50000000);
 	assert_between(t.contain, 88, 100);
 	assert_between(t.slower + t.faster, 0, 12);
@@ -112,14 +110,12 @@ static void intervals_of_like_calls_contain_it_by_blocks(void **state)
 
 static void a_large_change_is_found(void **state)
 {
-	(void)state;
 	assert_between(compare(40, 0.05, 30, 50000000).slower, 97, 100);
 	assert_between(compare(5, 0, -40, 50000000).faster, 97, 100);
 }
 
 static void too_few_calls_have_no_verdict(void **state)
 {
-	(void)state;
 	assert_int_equal(compare(5, 0, 100, 99900000).few, PAIRS);
 }
 

@@ -67,7 +67,6 @@ static void it_takes_what_jansson_takes(void **state)
 	char text[1024];
 	int json;
 
-	(void)state;
 	for (size_t i = 0; i < tries; i++) {
 		strcpy(text, texts[i % LENGTH(texts)]);
 		for (size_t n = next_random(&random) % 3; n-- && text[0] && text[1];)
@@ -88,7 +87,6 @@ static void what_json_is_not(void **state)
 		"[}",   "{\"a\":1]", "1 2",       "[-]",        "[--1]",   "[\"\\u12\"]", "/**/1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(wrong); i++) {
 		check(!is_json(wrong[i]), "'%s' is JSON to jansson", wrong[i]);
 		check(!accepts(wrong[i]), "'%s'", wrong[i]);
@@ -99,7 +97,6 @@ static void nesting_is_limited(void **state)
 {
 	char text[200];
 
-	(void)state;
 	for (int depth = 1; depth < 90; depth++) {
 		memset(text, '[', depth);
 		memset(text + depth, ']', depth);
@@ -113,7 +110,6 @@ static void numbers_are_exact(void **state)
 	uint64_t random = 42, value, number;
 	struct scan s;
 
-	(void)state;
 	for (size_t i = 0; i < 300000; i++) {
 		number = next_random(&random) >> (1 + next_random(&random) % 63);
 		snprintf(buffer, sizeof(buffer), "%" PRIu64 ",x", number);
@@ -139,7 +135,6 @@ static void texts_are_decoded(void **state)
 		{"\"\\ud83d\\ude00\\u00e9\"", "\360\237\230\200\303\251"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		struct scan s = {.at = strcpy(buffer, known[i].string)};
 		struct span span;

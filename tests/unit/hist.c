@@ -22,7 +22,6 @@ static uint32_t index_by_definition(uint64_t v, uint32_t p)
 
 static void bucket_count_is_as_documented(void **state)
 {
-	(void)state;
 	assert_int_equal(plumb_hist_buckets(PLUMB_HIST_PRECISION) * sizeof(uint64_t), 18952);
 	for_each_precision(p)
 		assert_int_equal(plumb_hist_buckets(p), index_by_definition(RANGE - 1, p) + 2);
@@ -30,7 +29,6 @@ static void bucket_count_is_as_documented(void **state)
 
 static void boundaries_round_trip_at_every_precision(void **state)
 {
-	(void)state;
 	for_each_precision(p)
 	{
 		for (uint32_t i = 0; i < plumb_hist_buckets(p); i++) {
@@ -48,7 +46,6 @@ static void boundaries_round_trip_at_every_precision(void **state)
 
 static void buckets_adjoin_from_0_to_the_end(void **state)
 {
-	(void)state;
 	for_each_precision(p)
 	{
 		uint32_t saturated = plumb_hist_buckets(p) - 1;
@@ -66,7 +63,6 @@ static void buckets_adjoin_from_0_to_the_end(void **state)
 /* (highest - v) / v < 1 / 2^p for all v of a bucket: it is largest for the lowest. */
 static void error_is_below_the_bound_in_every_bucket(void **state)
 {
-	(void)state;
 	for_each_precision(p)
 	{
 		for (uint32_t i = 0; i + 1 < plumb_hist_buckets(p); i++) {
@@ -82,7 +78,6 @@ static void error_is_below_the_bound_in_every_bucket(void **state)
 /* highest - lowest = 2^s - 1 and lowest >= 2^(p+s) wherever s > 0. */
 static void widths_are_as_derived(void **state)
 {
-	(void)state;
 	for_each_precision(p)
 	{
 		for (uint32_t i = 0; i + 1 < plumb_hist_buckets(p); i++) {
@@ -101,7 +96,6 @@ static void index_is_its_definition(void **state)
 {
 	uint64_t seed = 20240229, v;
 
-	(void)state;
 	for_each_precision(p)
 	{
 		for (uint64_t small = 0; small < 1 << 13; small++)
@@ -118,7 +112,6 @@ static void index_is_its_definition(void **state)
 
 static void powers_of_two_open_a_bucket(void **state)
 {
-	(void)state;
 	for_each_precision(p)
 	{
 		for (uint32_t e = 0; e < 64; e++) {
@@ -133,7 +126,6 @@ static void powers_of_two_open_a_bucket(void **state)
 
 static void known_values_have_their_known_buckets(void **state)
 {
-	(void)state;
 	/* At precision 6 the octave of shift s begins at (s + 1) * 64. */
 	assert_int_equal(plumb_hist_index(0, 6), 0);
 	assert_int_equal(plumb_hist_index(1, 6), 1);
@@ -157,7 +149,6 @@ static void all_beyond_the_range_is_saturated(void **state)
 	static const uint64_t beyond[] = {RANGE,      RANGE + 1,      2 * RANGE - 1, 2 * RANGE,
 					  1ULL << 63, UINT64_MAX - 1, UINT64_MAX};
 
-	(void)state;
 	for_each_precision(p)
 	{
 		for (size_t i = 0; i < LENGTH(beyond); i++)
@@ -168,7 +159,6 @@ static void all_beyond_the_range_is_saturated(void **state)
 
 static void log2_is_exact_around_powers_of_two(void **state)
 {
-	(void)state;
 	assert_int_equal(plumb_log2(0), 0);
 	assert_int_equal(plumb_log2(1), 0);
 	for (uint32_t e = 1; e < 64; e++) {

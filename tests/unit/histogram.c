@@ -70,7 +70,6 @@ static void one_value_is_drawn(void **state)
 {
 	static const uint64_t alone[] = {0, 1, 63, 64, 1000, 1000003, RANGE - 1};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(alone); i++)
 		check_histogram("one value", &alone[i], 1, 1000);
 }
@@ -79,7 +78,6 @@ static void every_width_is_drawn_whole(void **state)
 {
 	uint64_t v[64];
 
-	(void)state;
 	/* One value an octave, from 2^low to 2^high. */
 	for (uint32_t low = 0; low < PLUMB_HIST_RANGE_BITS; low++)
 		for (uint32_t high = low; high < PLUMB_HIST_RANGE_BITS; high++) {
@@ -93,7 +91,6 @@ static void two_values_far_apart_are_drawn(void **state)
 {
 	uint64_t v[2];
 
-	(void)state;
 	for (uint32_t low = 0; low < PLUMB_HIST_RANGE_BITS; low++)
 		for (uint32_t high = low; high < PLUMB_HIST_RANGE_BITS; high++) {
 			v[0] = 1ULL << low;
@@ -107,7 +104,6 @@ static void saturated_values_are_drawn(void **state)
 	static const uint64_t beyond[] = {RANGE, RANGE + 1, 5 * RANGE, 1ULL << 50};
 	uint64_t v[2];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(beyond); i++) {
 		check_histogram("saturated", &beyond[i], 1, 23);
 		v[0] = 1000;
@@ -123,7 +119,6 @@ static void nothing_is_drawn_of_nothing(void **state)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	plumb_report_histogram(&row, PLUMB_AUTO, f);
 	fclose(f);
 	assert_string_equal(text, "");

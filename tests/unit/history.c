@@ -46,7 +46,6 @@ static void merged_columns_have_every_call_at_its_time(void **state)
 	const size_t n = 5 * HISTORY_COLUMNS + 7;
 	uint64_t end = 0, outlier_from = 0, outlier_to = 0, all = 0;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		struct plumb_bucket buckets[3];
 		struct plumb_row rows[] = {
@@ -90,7 +89,6 @@ static void columns_are_equally_wide(void **state)
 	struct plumb_row row = row_of(NULL, &bucket, 1000, 3);
 	struct plumb_snapshot snap = {.rows = &row, .n = 1};
 
-	(void)state;
 	for (size_t n = 1; n <= 9 * HISTORY_COLUMNS; n++) {
 		const struct history_column *first = &h.columns[0], *c;
 		uint64_t calls;
@@ -126,7 +124,6 @@ static void stages_are_not_counted_again(void **state)
 		.rows = rows, .n = 2, .stages = 4, .stage_at = offsetof(struct key, stage)};
 	struct plumb_dist sum;
 
-	(void)state;
 	assert_int_equal(plumb_history_sum(&sum, &snap, P), 0);
 	assert_int_equal(plumb_dist_count(&sum), 7);
 	assert_int_equal(sum.min, 5000);
@@ -135,7 +132,6 @@ static void stages_are_not_counted_again(void **state)
 
 static void lines_are_whole_buckets(void **state)
 {
-	(void)state;
 	for (uint32_t p = PLUMB_HIST_MIN_PRECISION; p <= PLUMB_HIST_MAX_PRECISION; p++) {
 		double place = -1;
 
@@ -183,7 +179,6 @@ static void an_axis_has_two_labels(void **state)
 {
 	const uint32_t end = plumb_line_of(plumb_hist_buckets(P) - 2, P);
 
-	(void)state;
 	for (int is_size = 0; is_size < 2; is_size++)
 		for (uint32_t first = 0; first < end; first++)
 			for (uint32_t last = first + 1; last < end; last++)

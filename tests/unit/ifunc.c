@@ -23,7 +23,6 @@ static const char program[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("l.c", library, strlen(library));
@@ -113,7 +112,6 @@ static void resolves(const char *path, const char *directory, const char *file)
 
 static void what_a_process_calls_is_found(void **state)
 {
-	(void)state;
 	resolves("./now", "one", "./one/libl.so");
 	resolves("./now", "two", "./two/libl.so");
 	resolves("./pointer", "one", "./one/libl.so");
@@ -124,7 +122,6 @@ static void what_a_process_calls_is_found(void **state)
 
 static void of_static_programs_as_well(void **state)
 {
-	(void)state;
 	resolves("./static-one", ".", "./static-one");
 	resolves("./static-two", ".", "./static-two");
 }
@@ -137,7 +134,6 @@ static void libcs_memcpy_is_what_dlsym_returns(void **state)
 	struct plumb_userfuncs found;
 	char target[64], line[512];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(functions); i++) {
 		uint64_t at = (uintptr_t)dlsym(libc, functions[i]), start, end, offset;
 		FILE *maps = fopen("/proc/self/maps", "r");
@@ -162,7 +158,6 @@ static void processes_without_the_file_are_refused(void **state)
 	struct plumb_userfuncs found;
 	const char *text;
 
-	(void)state;
 	listen_to_stderr();
 	assert_int_equal(resolve(getpid(), "./one/libl.so:number", &found), -ESRCH);
 	text = said();

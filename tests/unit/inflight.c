@@ -18,7 +18,6 @@ static struct plumb_flights flights;
 static void format(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		   size_t size)
 {
-	(void)run;
 	snprintf(text, size, "call-%" PRIu64, f->what);
 }
 
@@ -26,7 +25,6 @@ static bool hides, finds;
 
 static bool find(const struct plumb_run *run, struct plumb_flight *f)
 {
-	(void)run;
 	f->hidden = hides;
 	f->what = 7;
 	return finds && !hides;
@@ -57,7 +55,6 @@ static void add(uint32_t tid, uint64_t start)
 
 static void ages(void **state)
 {
-	(void)state;
 	begin_flights();
 	add(1, 500 * MS); /* before the trace */
 	add(2, 1900 * MS);
@@ -101,7 +98,6 @@ static void in_json_what_is_not_known_is_null(void **state)
 {
 	json_t *j = json_object();
 
-	(void)state;
 	begin_flights();
 	prctl(PR_SET_NAME, "a\"\xff b");
 	add(getpid(), 500 * MS);
@@ -130,7 +126,6 @@ static void in_json_a_long_list_is_cut(void **state)
 {
 	json_t *j = json_object();
 
-	(void)state;
 	begin_flights();
 	inflight.name = NULL;
 	for (uint32_t i = 0; i < 4100; i++)
@@ -165,7 +160,6 @@ static bool says(const char *what)
 
 static void marks_are_explained_where_they_are(void **state)
 {
-	(void)state;
 	begin_flights();
 	assert_string_equal(printed(plumb_flights_print), ""); /* nothing is in flight */
 	add(1, 1900 * MS);
@@ -187,7 +181,6 @@ static void marks_are_explained_where_they_are(void **state)
 
 static void a_call_that_is_older_than_all_that_ended(void **state)
 {
-	(void)state;
 	begin_flights();
 	add_row("sh", 1, 5, 50 * MS);
 	add(1, 1900 * MS);
@@ -201,7 +194,6 @@ static void a_call_that_is_older_than_all_that_ended(void **state)
 
 static void what_may_be_missing_is_told(void **state)
 {
-	(void)state;
 	begin_flights();
 	flights.cut = true;
 	assert_true(says("there may be more"));
@@ -222,7 +214,6 @@ static void threads_are_found(void **state)
 	uint64_t before = plumb_now();
 	pid_t child = fork();
 
-	(void)state;
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pause();

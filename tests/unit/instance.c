@@ -25,7 +25,6 @@ static int open_object(struct plumb_bpf *bpf, bool calibration)
 {
 	struct runq_latency_bpf *skel = runq_latency_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
@@ -88,7 +87,6 @@ static void filters_are_constants(void **state)
 	unsigned int first, last;
 	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
 
-	(void)state;
 	o->pids[o->n_pids++] = 7;
 	o->pids[o->n_pids++] = 8;
 	o->tids[o->n_tids++] = 9;
@@ -116,7 +114,6 @@ static void of_descendants_their_map_is_the_filter(void **state)
 {
 	struct plumb_options *o = usual();
 
-	(void)state;
 	o->pids[o->n_pids++] = 7;
 	o->follow = true;
 	configured();
@@ -139,7 +136,6 @@ static void only_what_is_used_is_loaded(void **state)
 {
 	struct plumb_instance *in;
 
-	(void)state;
 	usual();
 	in = configured();
 	assert_true(is_loaded("thread_woken_new") && is_loaded("on_leave") &&
@@ -174,7 +170,6 @@ static void maps_are_as_large_as_the_options_say(void **state)
 {
 	static const uint64_t keys[] = {1, 2, 256, 4095};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(keys); i++) {
 		for (uint64_t precision = 1; precision <= 10; precision += 3) {
 			struct plumb_options *o = usual();
@@ -210,7 +205,6 @@ static void too_much_is_refused(void **state)
 {
 	struct plumb_options *o = usual();
 
-	(void)state;
 	assert_int_equal(plumb_configure_check_memory(&run), 0);
 	o->max_keys = 1 << 20;
 	o->precision = 10;
@@ -250,7 +244,6 @@ static void a_calibration_is_of_this_thread_or_of_none(void **state)
 	struct plumb_config c = {.self = 1, .npids = 3};
 	char name[PLUMB_COMM_LEN];
 
-	(void)state;
 	plumb_configure_calibration(&c, PLUMB_NO_CALIBRATION);
 	assert_true(c.self == 1 && c.npids == 3);
 	plumb_configure_calibration(&c, PLUMB_CALIBRATION_TAKES);
@@ -292,7 +285,6 @@ static void what_was_loaded_is_in_the_kernel(void **state)
 	char why[192] = "";
 	int err;
 
-	(void)state;
 	usual()->max_keys = 5;
 	err = plumb_instance_load(&run, &mechanism, why, sizeof(why));
 	if (err == -EPERM)
@@ -326,7 +318,6 @@ static void what_fails_says_why_and_leaves_nothing(void **state)
 	const size_t files = open_files();
 	char why[192] = "";
 
-	(void)state;
 	usual();
 	assert_int_equal(plumb_instance_load(&run, &broken, why, sizeof(why)), -EMFILE);
 	check(!strncmp(why, "open: EMFILE", 12), "%s", why);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* kallsyms: a table of symbols, made as scripts/kallsyms.c of the kernel does, in all its forms. */
-#ifndef KALLSYMS_H
-#define KALLSYMS_H
+#pragma once
 
 #include <ctype.h>
 #include <stdint.h>
@@ -140,5 +139,3 @@ static inline void make_table(enum form form, uint64_t span)
 	for (int i = 0; i < 1000; i++)
 		put(i * 0x9e3779b9, 4);
 }
-
-#endif

@@ -103,7 +103,6 @@ static void packed_rows_are_the_same(void **state)
 	struct plumb_packed packed;
 	uint64_t random = 42;
 
-	(void)state;
 	for (size_t round = 0; round < 200; round++) {
 		rows = random_rows(&random, round % SLOTS);
 		assert_int_equal(plumb_pack_rows(&rows, &packed), 0);
@@ -126,7 +125,6 @@ static void damaged_bytes_are_refused_or_rows(void **state)
 	struct plumb_packed packed, part;
 	uint64_t random = 23;
 
-	(void)state;
 	rows = random_rows(&random, 10);
 	assert_int_equal(plumb_pack_rows(&rows, &packed), 0);
 	assert_int_equal(plumb_unpack_rows(&packed, keys, sizeof(*keys), 9, &again), -EBADMSG);
@@ -186,7 +184,6 @@ static void the_oldest_goes_when_the_ring_is_full(void **state)
 {
 	struct plumb_kept k;
 
-	(void)state;
 	plan(&k, 100, 15);
 	assert_int_equal(k.most, 7);
 	for (uint64_t seq = 1; seq <= 23; seq++) {
@@ -206,7 +203,6 @@ static void the_memory_is_bounded(void **state)
 	struct plumb_kept k;
 	size_t sum;
 
-	(void)state;
 	plan(&k, 100, 1);
 	k.budget = 20000;
 	for (uint64_t seq = 1; seq <= 50; seq++) {
@@ -234,7 +230,6 @@ static void the_plan_suffices_for_a_hundred_buckets(void **state)
 	const struct plumb_report r = {.run = &run, .snap = &snap, .total = &total};
 	struct plumb_kept k;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(buckets); i++)
 		buckets[i] = (struct plumb_bucket){1000 + 2 * i, 300 + i};
 	for (size_t i = 0; i < SLOTS; i++)

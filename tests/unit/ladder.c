@@ -10,7 +10,6 @@ static void default_of_times(void **state)
 {
 	struct plumb_ladder l;
 
-	(void)state;
 	plumb_ladder_of_times(&l);
 	check(l.n == 105, "26 octaves of 4, and one: %zu", l.n);
 	check(l.bounds[0] == 1023 && l.bounds[1] == 1279 && l.bounds[4] == 2047, "4 an octave");
@@ -21,7 +20,6 @@ static void ranges(void **state)
 {
 	struct plumb_ladder l;
 
-	(void)state;
 	check(!plumb_ladder_parse(&l, "1us:10s", false), "a range");
 	check(l.bounds[0] <= 1000 && l.bounds[1] > 1000, "begins at LOW or before");
 	check(l.bounds[l.n - 1] >= 10000000000 && l.bounds[l.n - 2] < 10000000000, "ends at HIGH");
@@ -37,7 +35,6 @@ static void wrong_lists(void **state)
 		"1:2", "x", "0us",  "1us:2us:3us", "2h",      "5000s", "1us,,2us"};
 	struct plumb_ladder l;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		check(plumb_ladder_parse(&l, wrong[i], false) < 0, "refused: '%s'", wrong[i]);
 }
@@ -48,7 +45,6 @@ static void buckets_do_not_straddle(void **state)
 	struct plumb_ladder l;
 	uint64_t low, high;
 
-	(void)state;
 	plumb_ladder_fill(&l, 4, 1ULL << 41);
 	for (uint32_t p = 2; p <= PLUMB_HIST_MAX_PRECISION; p++)
 		for (uint32_t b = 0; b + 1 < plumb_hist_buckets(p); b++) {
@@ -67,7 +63,6 @@ static void own_bounds_lack_little(void **state)
 	struct plumb_ladder l = {.bounds = {1000000}, .n = 1};
 	uint64_t high;
 
-	(void)state;
 	for (uint64_t v = 1000000 - 20000; v <= 1000000 + 20000; v++) {
 		high = plumb_bucket_highest(plumb_hist_index(v, 6), 6);
 		if (v > 1000000)

@@ -35,7 +35,6 @@ static void sums_are_exact(void **state)
 	};
 	struct plumb_verdict v = plumb_ledger_judge(&total);
 
-	(void)state;
 	assert_int_equal(v.recorded, 1009);
 	assert_int_equal(v.saturated, 6);
 	/*
@@ -76,7 +75,6 @@ static void calls_in_stages_count_once(void **state)
 	};
 	struct plumb_verdict v = plumb_ledger_judge(&total);
 
-	(void)state;
 	assert_int_equal(v.recorded, 401);
 	assert_int_equal(v.pooled, 1);
 	assert_int_equal(v.in_flight, 7);
@@ -91,7 +89,6 @@ static void whole_calls_are_lost_by_one_miss(void **state)
 		.missed_ends = true,
 	};
 
-	(void)state;
 	assert_int_equal(plumb_ledger_judge(&total).lost, 60 + (100 - 60) / 2);
 	total.missed_ends = false;
 	assert_int_equal(plumb_ledger_judge(&total).lost, 100);
@@ -154,7 +151,6 @@ static const struct run runs[] = {
 
 static void recorded_and_lost_are_the_calls_made(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		const struct run *r = &runs[i];
 		struct plumb_row row = {.slot = 1, .count = r->recorded};
@@ -190,7 +186,6 @@ static void without_misses_nothing_is_lost(void **state)
 				       .in_cookies = true};
 	struct plumb_verdict v = plumb_ledger_judge(&total);
 
-	(void)state;
 	assert_int_equal(v.lost, 0);
 	assert_int_equal(v.in_flight, 7);
 	assert_int_equal(v.abandoned, 3);
@@ -210,7 +205,6 @@ static void nothing_in_flight_is_0(void **state)
 	struct plumb_row row = {.slot = 1, .count = 23};
 	struct plumb_snapshot total = {.rows = &row, .n = 1, .ledger = {.began = 23}};
 
-	(void)state;
 	assert_int_equal(plumb_ledger_judge(&total).in_flight, 0);
 	/* Counters that are read while calls run may be one apart. */
 	total.ledger.began = 22;
@@ -232,7 +226,6 @@ static bool broken(uint64_t recorded, uint64_t lost, uint64_t percent)
 
 static void strict_0_allows_none(void **state)
 {
-	(void)state;
 	assert_false(broken(0, 0, 0));
 	assert_false(broken(1000000, 0, 0));
 	assert_true(broken(0, 1, 0));
@@ -241,7 +234,6 @@ static void strict_0_allows_none(void **state)
 
 static void strict_allows_its_percentage_and_not_one_more(void **state)
 {
-	(void)state;
 	assert_false(broken(99, 1, PLUMB_PERCENT));
 	assert_true(broken(98, 1, PLUMB_PERCENT));
 	assert_true(broken(99, 2, PLUMB_PERCENT));
@@ -256,7 +248,6 @@ static void strict_allows_its_percentage_and_not_one_more(void **state)
 
 static void strict_100_allows_all(void **state)
 {
-	(void)state;
 	assert_false(broken(0, 0, WHOLE));
 	assert_false(broken(0, 1000, WHOLE));
 	assert_false(broken(0, 1ULL << 63, WHOLE));
@@ -264,7 +255,6 @@ static void strict_100_allows_all(void **state)
 
 static void strict_is_exact_for_huge_counts(void **state)
 {
-	(void)state;
 	assert_false(broken((1ULL << 62), 1ULL << 62, 50 * PLUMB_PERCENT));
 	assert_true(broken((1ULL << 62) - 1, 1ULL << 62, 50 * PLUMB_PERCENT));
 	assert_true(broken((1ULL << 62), (1ULL << 62) + 1, 50 * PLUMB_PERCENT));

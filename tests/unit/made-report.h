@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* made report: a report of rows that a test makes, of a tool that counts or times calls. */
-#ifndef MADE_REPORT_H
-#define MADE_REPORT_H
+#pragma once
 
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
@@ -61,5 +60,3 @@ static inline struct plumb_row *add_row(const char *comm, uint32_t pid, uint64_t
 	snap.n++;
 	return row;
 }
-
-#endif

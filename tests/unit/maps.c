@@ -11,7 +11,6 @@ static int n, stop_after;
 
 static int keep(void *context, struct plumb_vma *vma)
 {
-	(void)context;
 	assert_true(n < 8);
 	vmas[n] = *vma;
 	snprintf(paths[n], sizeof(paths[n]), "%s", vma->path);
@@ -41,7 +40,6 @@ static const char text[] =
 
 static void lines_are_parsed(void **unused)
 {
-	(void)unused;
 	stop_after = 0;
 	assert_int_equal(read_text(text), 0);
 	assert_int_equal(n, 5);
@@ -65,7 +63,6 @@ static void lines_are_parsed(void **unused)
 
 static void reading_ends_when_told(void **unused)
 {
-	(void)unused;
 	stop_after = 2;
 	assert_int_equal(read_text(text), -7);
 	assert_int_equal(n, 2);
@@ -80,7 +77,6 @@ static int find(void *context, struct plumb_vma *vma)
 
 static void own_maps_have_own_code(void **unused)
 {
-	(void)unused;
 	assert_int_equal(plumb_maps_of(getpid(), find, (void *)(uintptr_t)read_text), 1);
 	assert_int_equal(plumb_maps_of(getpid(), find, &n), 0);
 	assert_int_equal(plumb_maps_of(0x7fffffff, find, NULL), -ENOENT);

@@ -36,7 +36,6 @@ static void has(const char *report, const char *line)
 
 static void labels_are_escaped(void **state)
 {
-	(void)state;
 	has(COUNTS(ROW("{\"comm\":\"a\\\"b\\\\\\\\c\\nd\"}", 3)),
 	    "plumb_a_b_calls_total{comm=\"a\\\"b\\\\\\\\c\\nd\"} 3");
 	has(COUNTS(ROW("{\"comm\":\"\"}", 3)), "plumb_a_b_calls_total{comm=\"\"} 3");
@@ -51,14 +50,12 @@ static void other_has_the_same_labels(void **state)
 	const char *rows =
 		COUNTS(ROW("{\"other\":true}", 5) "," ROW("{\"pid\":1,\"comm\":\"a\"}", 3));
 
-	(void)state;
 	has(rows, "plumb_a_b_calls_total{pid=\"[other]\",comm=\"[other]\"} 5");
 	has(COUNTS(ROW("{\"other\":true}", 5)), "plumb_a_b_calls_total{} 5");
 }
 
 static void no_name_passes_as_other(void **state)
 {
-	(void)state;
 	has(COUNTS(ROW("{\"other\":true}", 5) "," ROW("{\"comm\":\"[other]\"}", 3)),
 	    "plumb_a_b_calls_total{comm=\"\\\\x5bother]\"} 3");
 }
@@ -70,7 +67,6 @@ static void equal_keys_are_one_series(void **state)
 		"{\"f\":\"g\"}", 3) "," ROW("{\"f\":\"none\"}", 0));
 	char *text = text_of(rows, "1us", NULL);
 
-	(void)state;
 	has(rows, "plumb_a_b_calls_total{f=\"g\"} 8");
 	check(!strstr(strstr(text, "f=\"g\"") + 1, "f=\"g\""), "once: %s", text);
 	check(!strstr(text, "none"), "no row of nothing: %s", text);
@@ -83,7 +79,6 @@ static void equal_keys_are_one_series(void **state)
 
 static void histograms_are_cumulative(void **state)
 {
-	(void)state;
 	has(TIMES, "plumb_t_seconds_bucket{le=\"1e-06\"} 1");
 	has(TIMES, "plumb_t_seconds_bucket{le=\"2e-06\"} 3");
 	has(TIMES, "plumb_t_seconds_bucket{le=\"+Inf\"} 6");
@@ -100,7 +95,6 @@ static void histograms_are_cumulative(void **state)
 
 static void sizes_are_bytes(void **state)
 {
-	(void)state;
 	has(SIZES, "plumb_t_bytes_bucket{le=\"63\"} 0");
 	has(SIZES, "plumb_t_bytes_bucket{le=\"79\"} 1");
 	has(SIZES, "plumb_t_bytes_sum{} 64");
@@ -119,7 +113,6 @@ static void what_is_null_is_no_sample(void **state)
 		"{\"key\":{\"f\":\"int\"},\"count\":1,\"errors\":0}]}";
 	char *text = text_of(one, "1us", NULL), *mixed = text_of(two, "1us", NULL);
 
-	(void)state;
 	check(!strstr(text, "errors"), "%s", text);
 	check(strstr(mixed, "plumb_t_errors_total{f=\"int\"} 0\n"), "%s", mixed);
 	check(!strstr(mixed, "plumb_t_errors_total{f=\"void\"}"), "%s", mixed);
@@ -131,7 +124,6 @@ static void runs_are_distinct(void **state)
 {
 	char *text = text_of(TIMES, "1us", "a\"b");
 
-	(void)state;
 	check(strstr(text, "plumb_t_seconds_bucket{run=\"a\\\"b\",le=\"1e-06\"} 1\n"), "%s", text);
 	check(strstr(text, "plumb_build_info{run=\"a\\\"b\",tool=\"t\","), "%s", text);
 	free(text);
@@ -147,7 +139,6 @@ static void hostile_reports_are_survived(void **state)
 		"{\"rows\":[{\"count\":1}],\"ledger\":[],\"mechanism\":7,\"start\":\"x\"}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++)
 		free(text_of(reports[i], "1us", NULL));
 }

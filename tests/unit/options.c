@@ -170,7 +170,6 @@ static const struct {
 
 static void what_is_asked_for(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < LENGTH(taken); i++) {
 		check(!status_of(taken[i].line), "%s: %s", taken[i].line, complaint);
 		check(!strcmp(complaint, taken[i].shown), "%s: %s", taken[i].line, complaint);
@@ -191,7 +190,6 @@ static void lists_are_bounded(void **state)
 	};
 	char many[512];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(lists); i++) {
 		strcpy(many, lists[i].option);
 		for (int n = 0; n < lists[i].most; n++)
@@ -261,7 +259,6 @@ static const struct {
 
 static void wrong_usage(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < LENGTH(refused); i++) {
 		check(status_of(refused[i].line) == 2, "%s: %s", refused[i].line, complaint);
 		check(strstr(complaint, refused[i].said), "%s: %s", refused[i].line, complaint);
@@ -275,7 +272,6 @@ static void wrong_usage(void **state)
 /* Of the tool, which may have words of its own, and lack options. */
 static void tools_differ(void **state)
 {
-	(void)state;
 	tool.options.argument = takes_words;
 	assert_int_equal(status_of("w1 1 w2"), 0);
 	assert_string_equal(complaint, " interval=1000000000" USUAL);
@@ -303,7 +299,6 @@ static void tools_differ(void **state)
 
 static void lists(void **state)
 {
-	(void)state;
 	assert_int_equal(status_of("-b help --none"), 0);
 	check(!strncmp(complaint, "pid tid comm ", 13), "%s", complaint);
 	assert_int_equal(status_of("--mechanism=help"), 0);
@@ -336,7 +331,6 @@ static void help(void **state)
 	static char usual[1 << 14];
 	const char *at;
 
-	(void)state;
 	assert_int_equal(status_of("--help"), 0);
 	at = strcpy(usual, complaint);
 	for (size_t i = 0; i < LENGTH(in_order); i++) {
@@ -367,7 +361,6 @@ static void a_full_disk_is_a_failure(void **state)
 {
 	int status = apart(prints_to_full);
 
-	(void)state;
 	assert_int_equal(status, PLUMB_EXIT_FAILED);
 	assert_non_null(strstr(complaint, "No space left on device"));
 }
@@ -375,7 +368,6 @@ static void a_full_disk_is_a_failure(void **state)
 /* Where the user wants options to precede words, one that follows is no option that is left out. */
 static void options_precede_words(void **state)
 {
-	(void)state;
 	setenv("POSIXLY_CORRECT", "1", 1);
 	assert_int_equal(status_of("-d 2 1"), 0);
 	assert_string_equal(complaint, " interval=1000000000 duration=2000000000" USUAL);

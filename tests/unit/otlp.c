@@ -12,7 +12,6 @@
 
 static void index_of_powers(void **state)
 {
-	(void)state;
 	for (int scale = 0; scale <= 9; scale++) {
 		check(plumb_otlp_index(1, scale) == -1, "1 is the upper bound of bucket -1");
 		for (int k = -30; k <= 12; k++) {
@@ -27,7 +26,6 @@ static void index_of_powers(void **state)
 /* v <= U < v (1 + 2^-p) b, for the lowest and the highest value of each bucket. */
 static void bound_holds_for_all_buckets(void **state)
 {
-	(void)state;
 	for (uint32_t p = PLUMB_HIST_MIN_PRECISION; p <= PLUMB_HIST_MAX_PRECISION; p++) {
 		const int scale = p - 1;
 		const double b = exp2(ldexp(1, -scale)), bound = (1 + ldexp(1, -p)) * b;
@@ -78,7 +76,6 @@ static void point_of_a_report(void **state)
 	const json_t *point = json_array_get(json_object_get(h, "dataPoints"), 0);
 	const json_t *other = json_array_get(json_object_get(h, "dataPoints"), 1);
 
-	(void)state;
 	is_json(json_object_get(metric(request, 0), "name"), "\"plumb.t_u\"");
 	is_json(json_object_get(metric(request, 0), "unit"), "\"s\"");
 	is_json(json_object_get(h, "aggregationTemporality"), "2");
@@ -112,7 +109,6 @@ static void instances_are_random_uuids(void **state)
 {
 	char id[PLUMB_UUID_SIZE], other[PLUMB_UUID_SIZE];
 
-	(void)state;
 	for (int n = 0; n < 1000; n++) {
 		assert_int_equal(plumb_otlp_instance(id), 0);
 		assert_int_equal(plumb_otlp_instance(other), 0);
@@ -133,7 +129,6 @@ static void no_name_passes_as_other(void **state)
 	json_t *row = json_array_get(json_object_get(report, "rows"), 0), *request;
 	const json_t *points, *resource;
 
-	(void)state;
 	json_object_set_new(json_object_get(row, "key"), "comm", json_string("[other]"));
 	request = plumb_otlp(report, "id");
 	points = json_object_get(json_object_get(metric(request, 0), "exponentialHistogram"),
@@ -195,7 +190,6 @@ static void buckets_never_decrease(void **state)
 	};
 	static uint64_t before[2 * BASE], after[2 * BASE];
 
-	(void)state;
 	for (size_t n = 0; n < LENGTH(lines); n++) {
 		memcpy(before, after, sizeof(before));
 		export(lines[n].hist, lines[n].max, after);

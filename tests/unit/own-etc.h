@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* own etc: an /etc of this process, in which it is root, with /etc/plumb. */
-#ifndef OWN_ETC_H
-#define OWN_ETC_H
+#pragma once
 
 #include "unit.h"
 #include <fcntl.h>
@@ -57,5 +56,3 @@ static inline void have_policy(const char *text)
 	unlink(POLICY);
 	assert_true(write_all(POLICY, text, strlen(text)));
 }
-
-#endif

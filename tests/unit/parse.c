@@ -65,7 +65,6 @@ static void junk_is_refused_by_all(void **state)
 	static const parser parsers[] = {plumb_parse_u64, plumb_parse_seconds, to_fixed_6,
 					 plumb_parse_size, plumb_parse_duration};
 
-	(void)state;
 	for (size_t p = 0; p < LENGTH(parsers); p++)
 		refuses_junk(parsers[p]);
 }
@@ -83,7 +82,6 @@ static void decimal_numbers(void **state)
 		{"99999999999999999999x", ANY, 0},
 	};
 
-	(void)state;
 	try_all(plumb_parse_u64, 0, UINT64_MAX, samples, LENGTH(samples));
 	refuses(plumb_parse_u64, -EINVAL, "0.5", "64K", "10s");
 	/* 2^64; 2^65, which would wrap to 0; one that would wrap twice */
@@ -118,7 +116,6 @@ static void ends_of_a_range_belong_to_it(void **state)
 		{"100", 0, 100000000},      {"100.000000", 0, 100000000},
 		{"100.000001", -ERANGE, 0}, {"101", -ERANGE, 0}};
 
-	(void)state;
 	try_all(plumb_parse_u64, 1, 10, one_to_ten, LENGTH(one_to_ten));
 	try_all(plumb_parse_u64, 7, 7, only_seven, LENGTH(only_seven));
 	try_all(plumb_parse_u64, UINT64_MAX, UINT64_MAX, only_the_last, LENGTH(only_the_last));
@@ -141,7 +138,6 @@ static void decimal_fractions(void **state)
 		{"18446744073709.551615", 0, UINT64_MAX},
 	};
 
-	(void)state;
 	try_all(to_fixed_6, 0, UINT64_MAX, samples, LENGTH(samples));
 	/* a decimal too many, even if it is 0 */
 	refuses(to_fixed_6, -EINVAL, "0.0000001", "0.0000000", "99.9999999");
@@ -161,7 +157,6 @@ static void seconds(void **state)
 		{"18446744073.709551615", 0, UINT64_MAX},
 	};
 
-	(void)state;
 	try_all(plumb_parse_seconds, 0, UINT64_MAX, samples, LENGTH(samples));
 	refuses(plumb_parse_seconds, -EINVAL, "0.0000000001", "1.2345678912", "1s", "1ms", "1:30");
 	refuses(plumb_parse_seconds, -ERANGE, "18446744073.709551616", "18446744073.71",
@@ -178,7 +173,6 @@ static void longer_times_have_minutes_and_hours(void **state)
 		{"5124095h", 0, 18446742000000000000ULL},
 	};
 
-	(void)state;
 	try_all(plumb_parse_span, 0, UINT64_MAX, samples, LENGTH(samples));
 	refuses(plumb_parse_span, -EINVAL, "5", "1d", "1min", "1h30m");
 	refuses(plumb_parse_span, -ERANGE, "5124096h");
@@ -200,7 +194,6 @@ static void durations_with_their_unit(void **state)
 		{"18446744073.709551615s", 0, UINT64_MAX},
 	};
 
-	(void)state;
 	try_all(plumb_parse_duration, 0, UINT64_MAX, samples, LENGTH(samples));
 	/* no unit */
 	refuses(plumb_parse_duration, -EINVAL, "0", "5", "1.5");
@@ -234,7 +227,6 @@ static void sizes(void **state)
 		{"18446744073709551615", 0, UINT64_MAX},
 	};
 
-	(void)state;
 	try_all(plumb_parse_size, 0, UINT64_MAX, samples, LENGTH(samples));
 	refuses(plumb_parse_size, -EINVAL, "K", "64k", "1m", "1g", "1T", "1KB", "1KiB", "1KK", "1B",
 		"1 K", "1.5K", ".5K", "-1K");
@@ -265,7 +257,6 @@ static void lists_hand_over_their_items_in_order(void **state)
 	struct items items = {};
 	const char text[] = "a,bc, d ,e=f";
 
-	(void)state;
 	assert_int_equal(plumb_parse_list(text, take, &items), 0);
 	assert_string_equal(text, "a,bc, d ,e=f");
 	assert_int_equal(items.n, 4);
@@ -284,7 +275,6 @@ static void empty_items_are_refused(void **state)
 					    "a,", ",a", "a,,b", "a,b,,"};
 	struct items items;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		items = (struct items){};
 		check(plumb_parse_list(texts[i], take, &items) == -EINVAL, "'%s'", texts[i]);
@@ -297,7 +287,6 @@ static void a_refused_item_ends_the_list(void **state)
 {
 	static const int results[] = {-ENOENT, -1, 1, 42};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(results); i++) {
 		struct items items = {.refuse = results[i]};
 

@@ -9,7 +9,6 @@ static void packing_keeps_what_is_not_empty(void **state)
 	const uint64_t sparse[] = {0, 7, 0, 0, 1, UINT64_MAX, 0}, empty[5] = {0};
 	struct plumb_bucket *buckets;
 
-	(void)state;
 	assert_int_equal(plumb_buckets_pack(sparse, LENGTH(sparse), &buckets), 3);
 	assert_int_equal(buckets[0].index, 1);
 	assert_int_equal(buckets[0].count, 7);
@@ -44,7 +43,6 @@ static void shards_sum_to_the_whole(void **state)
 	uint64_t seed = 4711, part[N];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < N; i++)
 		data[i] = log_uniform(&seed);
 	memset(sum, 0, sizeof(sum));
@@ -108,7 +106,6 @@ static void subtract_and_compare(uint64_t (*earlier)(uint64_t *), size_t before,
 
 static void differences_are_what_came_between(void **state)
 {
-	(void)state;
 	subtract_and_compare(uniform, 5000, uniform, 5000, 1);
 	subtract_and_compare(heavy_tailed, 1009, two_humps, 23, 2);
 	subtract_and_compare(two_humps, 23, heavy_tailed, 1009, 3);
@@ -121,7 +118,6 @@ static void difference_of_equals_is_empty(void **state)
 {
 	struct plumb_dist d, same;
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		data[i] = i * i;
 	d = dist_of(data, 100, 6);
@@ -137,7 +133,6 @@ static void extremes_of_a_difference_are_bounded_by_its_buckets(void **state)
 {
 	struct plumb_dist d, older;
 
-	(void)state;
 	/* Before: 10 and a million. Since: two of 5001. The run's extremes are not the interval's.
 	 */
 	data[0] = 10;

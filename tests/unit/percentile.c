@@ -35,7 +35,6 @@ static void random_data_at_all_precisions(void **state)
 	static const size_t sizes[] = {2, 3, 23, 100, 1009, MOST};
 	uint64_t seed = 88172645463325252;
 
-	(void)state;
 	for (size_t k = 0; k < LENGTH(kinds); k++)
 		for (size_t s = 0; s < LENGTH(sizes); s++) {
 			for (size_t i = 0; i < sizes[s]; i++)
@@ -51,7 +50,6 @@ static void one_value_is_every_percentile(void **state)
 	static const uint64_t alone[] = {0,       1,         127,   128,           129,
 					 1000003, RANGE - 1, RANGE, RANGE + 12345, UINT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(alone); i++) {
 		data[0] = alone[i];
 		compare("one value", data, 1);
@@ -63,7 +61,6 @@ static void equal_values_are_clamped_to_the_maximum(void **state)
 	static const size_t sizes[] = {2, 7, 1000, 1009};
 	struct plumb_dist d;
 
-	(void)state;
 	for (size_t s = 0; s < LENGTH(sizes); s++) {
 		for (size_t i = 0; i < sizes[s]; i++)
 			data[i] = 1000003; /* in the midst of a bucket, whose highest value it must
@@ -78,7 +75,6 @@ static void equal_values_are_clamped_to_the_maximum(void **state)
 
 static void two_values_far_apart(void **state)
 {
-	(void)state;
 	for (size_t n = 2; n <= 1001; n += 111)
 		for (size_t low = 1; low < n; low += n / 2 + 1) {
 			for (size_t i = 0; i < n; i++)
@@ -89,7 +85,6 @@ static void two_values_far_apart(void **state)
 
 static void values_on_the_boundaries_of_buckets(void **state)
 {
-	(void)state;
 	for (uint32_t precision = PLUMB_HIST_MIN_PRECISION; precision <= PLUMB_HIST_MAX_PRECISION;
 	     precision++) {
 		size_t n = 0, step = plumb_hist_buckets(precision) / 500 + 1;
@@ -112,7 +107,6 @@ static void around_one_over_one_minus_p(void **state)
 		     {99 * PLUMB_PERCENT, 100}, {99900000, 1000},         {99990000, 10000}};
 	struct plumb_dist d;
 
-	(void)state;
 	for (size_t e = 0; e < LENGTH(edges); e++)
 		for (size_t n = edges[e].n - 1; n <= edges[e].n + 1; n++) {
 			for (size_t i = 0; i < n; i++)
@@ -131,7 +125,6 @@ static void beyond_the_range_the_maximum_is_told(void **state)
 {
 	struct plumb_dist d;
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		data[i] = i < 90 ? 1000 : RANGE + i;
 	compare("saturated", data, 100);
@@ -160,7 +153,6 @@ static void counts_near_2_to_the_63(void **state)
 		.buckets = buckets, .n = 3, .precision = 6, .min = 100, .max = 5000000};
 	uint64_t n = plumb_dist_count(&d), rank, highest;
 
-	(void)state;
 	assert_int_equal(n, (1ULL << 63) - 1);
 	for (size_t i = 0; i < LENGTH(asked); i++) {
 		rank = nearest_rank(n, asked[i]);
@@ -185,7 +177,6 @@ static void nothing_recorded_is_0(void **state)
 {
 	struct plumb_dist d = {.precision = 6};
 
-	(void)state;
 	assert_int_equal(plumb_dist_count(&d), 0);
 	assert_int_equal(plumb_dist_saturated(&d), 0);
 	for (size_t i = 0; i < LENGTH(asked); i++)
@@ -209,7 +200,6 @@ static void fewer_than_one_over_one_minus_p_is_weak(void **state)
 		     {66666666, 3},
 		     {1, 2}};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(rules); i++) {
 		check(plumb_percentile_is_weak(rules[i].enough - 1, rules[i].p), "p %lu",
 		      rules[i].p);

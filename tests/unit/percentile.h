@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* percentile: random data, their distributions, and what percentiles of them have to be. */
-#ifndef UNIT_PERCENTILE_H
-#define UNIT_PERCENTILE_H
+#pragma once
 
 #include "unit.h"
 #include <plumb/bpf/hist/hist.h>
@@ -134,5 +133,3 @@ static uint64_t two_humps(uint64_t *seed)
 	return next_random(seed) % 100 ? 300 + next_random(seed) % 40
 				       : 9000000 + next_random(seed) % 3000000;
 }
-
-#endif

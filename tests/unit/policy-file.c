@@ -38,7 +38,6 @@ static void lines(void **state)
 		{"audit=syslog\nmax-duration=1\n", "policy:2: max-duration takes a time from 1s"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(taken); i++)
 		check(takes(taken[i]) && !*complaint, "%s", taken[i]);
 	for (size_t i = 0; i < LENGTH(refused); i++) {
@@ -56,7 +55,6 @@ static void size_is_limited(void **state)
 	const size_t most = 64 << 10;
 	char *text = malloc(most + 1);
 
-	(void)state;
 	memset(text, '#', most + 1);
 	assert_true(write_all(POLICY, text, most));
 	assert_int_equal(apart(reads), 0);
@@ -76,7 +74,6 @@ static void refused_for(const char *why)
 
 static void a_file_that_others_could_have_made_is_not_read(void **state)
 {
-	(void)state;
 	for (mode_t mode = 0; mode < 07777; mode += 0111) {
 		have_policy("");
 		assert_int_equal(chmod(POLICY, mode), 0);
@@ -105,7 +102,6 @@ static void a_file_that_others_could_have_made_is_not_read(void **state)
 
 static void nor_one_in_such_a_folder(void **state)
 {
-	(void)state;
 	have_policy("");
 	assert_int_equal(chmod("/etc/plumb", 01777), 0);
 	refused_for("/etc/plumb can be written by others");
@@ -139,7 +135,6 @@ static void who_may_not_read_it_may_do_nothing(void **state)
 {
 	int status;
 
-	(void)state;
 	have_policy("");
 	assert_int_equal(chmod(POLICY, 0600), 0);
 	status = apart(reads_as_another);

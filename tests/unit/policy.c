@@ -61,7 +61,6 @@ static int demands_nothing(void)
 
 static void without_a_file_nothing_is_demanded(void **state)
 {
-	(void)state;
 	unlink(POLICY);
 	assert_int_equal(apart(demands_nothing), 0);
 	assert_int_equal(rmdir("/etc/plumb"), 0);
@@ -75,7 +74,6 @@ static void sinks(void **state)
 	static const char *const samples[] = {"syslog", "audit", "/var/log/plumb", "/a=b #c"};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		snprintf(text, sizeof(text), "audit=%s\n", samples[i]);
 		have_policy(text);
@@ -119,7 +117,6 @@ static void limits(void **state)
 	};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		snprintf(text, sizeof(text), "max-duration=%s\n", samples[i].text);
 		have_policy(text);
@@ -141,7 +138,6 @@ static int is_limited(void)
 
 static void a_longer_trace_is_told_so(void **state)
 {
-	(void)state;
 	have_policy("max-duration=1.5m\n");
 	assert_int_equal(apart(is_limited), 0);
 	assert_string_equal(
@@ -236,7 +232,6 @@ static void check_lists(const char *setting, const struct sample *samples, size_
 
 static void forbidden_tools(void **state)
 {
-	(void)state;
 	check_lists("forbid-tool", tools, LENGTH(tools), forbids_tool);
 	have_policy("# 1\nforbid-tool=event-rate\nforbid-tool=func-*,syscall-[c]*\n");
 	asked = "syscall-count";
@@ -247,7 +242,6 @@ static void forbidden_tools(void **state)
 
 static void forbidden_targets(void **state)
 {
-	(void)state;
 	check_lists("forbid-target", targets, LENGTH(targets), forbids_target);
 }
 
@@ -276,7 +270,6 @@ static int asks_all(void)
 
 static void the_line_that_forbids_is_named(void **state)
 {
-	(void)state;
 	have_policy("forbid-target=k:k*\n\nforbid-target=u:/opt/*,*:kfree\n");
 	assert_int_equal(apart(asks_all), 0);
 }
@@ -296,7 +289,6 @@ static void files_matter_where_one_may_be_forbidden(void **state)
 		       {"forbid-target=usdt:*", 1},
 		       {"forbid-target=*", 1}};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		have_policy(samples[i].text);
 		check(apart(has_files) == samples[i].matter, "%s", samples[i].text);

@@ -43,7 +43,6 @@ static const struct {
 
 static void each_kernel_is_judged(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
 		if (plumb_preemption_judge(&kernels[i].says) != kernels[i].preemptible)
 			fail_msg("kernel %zu: %s", i, kernels[i].says.version ?: "(silent)");

@@ -41,7 +41,6 @@ static void targets_are_read(void **state)
 		{"usdt:libc:libc:setjmp", TARGET_USDT, "libc", "libc:setjmp", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(all); i++) {
 		struct target t = read_target(all[i].text);
 
@@ -97,7 +96,6 @@ static void what_is_no_target_is_refused(void **state)
 	struct target t;
 	const char *flaw;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(all); i++) {
 		check(target_parse(all[i], &t, &flaw) == -EINVAL, "%s", all[i]);
 		check(flaw && *flaw, "%s", all[i]);
@@ -108,7 +106,6 @@ static void what_is_no_target_is_refused(void **state)
 
 static void each_verdict_has_a_word(void **state)
 {
-	(void)state;
 	for (enum verdict v = VERDICT_UNKNOWN; v <= VERDICT_SILENT; v++)
 		check(verdict_word(v) && *verdict_word(v), "%d", v);
 	assert_false(verdict_fails(VERDICT_OK));
@@ -131,7 +128,6 @@ static enum verdict after_fires(enum verdict before, bool has_inlined, uint64_t 
 
 static void fires_decide(void **state)
 {
-	(void)state;
 	assert_int_equal(after_fires(VERDICT_OK, false, 1), VERDICT_OK);
 	assert_int_equal(after_fires(VERDICT_OK, false, 0), VERDICT_SILENT);
 	assert_int_equal(after_fires(VERDICT_DUPLICATED, false, 0), VERDICT_SILENT);
@@ -148,7 +144,6 @@ static void words_never_overflow(void **state)
 {
 	struct check c = {};
 
-	(void)state;
 	check_judge(&c, VERDICT_OK, "%02000d", 1);
 	for (int i = 0; i < 100; i++)
 		check_add(&c, "%0100d", i);
@@ -179,7 +174,6 @@ static void mechanisms_are_told_apart(void **state)
 	static const struct tool_line line = {"x", "fsession, kprobe.multi, kprobe", "k:x"};
 	char text[64];
 
-	(void)state;
 	refuse("kprobe");
 	assert_string_equal(plan_mechanisms(&plan, &line, true, text, sizeof(text)), "kprobe");
 	assert_string_equal(plan_mechanisms(&plan, &line, false, text, sizeof(text)),
@@ -192,7 +186,6 @@ static void mechanisms_are_told_apart(void **state)
 
 static void a_tool_holds_by_one_mechanism(void **state)
 {
-	(void)state;
 	plan_free(&plan);
 	plan.n_tools = 0;
 	plan_add_tool(&plan, "tcp-sendmsg-lat");
@@ -223,7 +216,6 @@ static void a_tool_holds_by_one_mechanism(void **state)
 
 static void a_target_is_checked_once(void **state)
 {
-	(void)state;
 	plan_free(&plan);
 	plan_add_tool(&plan, "skb-alloc");
 	size_t n = plan.n;
@@ -241,7 +233,6 @@ static void a_target_is_checked_once(void **state)
 
 static void each_line_of_our_tools_is_of_targets(void **state)
 {
-	(void)state;
 	assert_true(n_tool_lines >= 6);
 	for (size_t i = 0; i < n_tool_lines; i++)
 		check(*tool_lines[i].mechanisms && *tool_lines[i].targets, "%s",
@@ -261,7 +252,6 @@ static void a_call_that_is_newer_than_the_table_is_known_by_its_event(void **sta
 	char tree[] = "/tmp/probe-check.XXXXXX", command[256];
 	struct kernel k = {.running = true, .name = "this kernel"};
 
-	(void)state;
 	assert_non_null(mkdtemp(tree));
 	snprintf(command, sizeof(command),
 		 "cd %s && echo syscalls:sys_enter_brand_new >available_events && "

@@ -33,7 +33,6 @@ static void a_copy_is_found_and_what_differs_is_none(void **state)
 {
 	unsigned char *g = text_of_two + 64;
 
-	(void)state;
 	plumb_symbols_parse(&symbols, strdup("1000 T f\n1040 t g\n1080 T h\n"));
 	memset(text_of_two + 24, 0xcc, 40);
 	memset(text_of_two + 103, 0xcc, 25);

@@ -15,7 +15,6 @@ static void each_form_of_the_table_is_read(void **state)
 	char name[512], line[600], *text, *p;
 	bool is_relative;
 
-	(void)state;
 	for (enum form form = BEFORE_6_2; form < N_FORMS; form++) {
 		make_table(form, span);
 		s.size = made.n;
@@ -43,7 +42,6 @@ static void damaged_tables_are_survived(void **state)
 	bool is_relative;
 	int good = 0;
 
-	(void)state;
 	for (int i = 0; i < 400; i++) {
 		make_table(i % N_FORMS, BASE);
 		s.size = i % 2 ? made.n : made.n * (i + 1) / 400;
@@ -76,7 +74,6 @@ static int make_kernel(void **state)
 				     ".section .note.GNU-stack,\"\",%progbits\n";
 	FILE *f;
 
-	(void)state;
 	if (!mkdtemp(root) || chdir(root))
 		return -1;
 	f = fopen("k.S", "w");
@@ -94,7 +91,6 @@ static int remove_files(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return chdir("/") || system(command);
 }
@@ -184,7 +180,6 @@ static void each_wrapping_is_taken_off(void **state)
 {
 	static const char *const packed[] = {"k.gzip", "k.xz", "k.lzma", "k.zstd", "k.lz4"};
 
-	(void)state;
 	check_kernel("vmlinux");
 	check_kernel("vmlinux.gz");
 	for (size_t i = 0; i < LENGTH(packed); i++) {
@@ -212,7 +207,6 @@ static void refuses(const char *path, int error, const char *words)
 
 static void what_is_no_kernel_is_refused(void **state)
 {
-	(void)state;
 	refuses("none", ENOENT, "cannot open none: No such file");
 	refuses("/dev/null", EINVAL, "/dev/null is not a file, or empty");
 	refuses("k.S", ENOEXEC, "k.S is not a kernel that can be read");
@@ -232,7 +226,6 @@ static void what_is_damaged_is_refused(void **state)
 	unsigned char *data;
 	size_t size;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(packed); i++) {
 		data = contents(packed[i], &size);
 		write_file("part", data, size / 2, "", 0);
@@ -252,7 +245,6 @@ static void what_is_damaged_is_refused(void **state)
 /* 600 MB of zeros take 600 kB. */
 static void what_unpacks_without_end_is_refused(void **state)
 {
-	(void)state;
 	assert_int_equal(system("head -c 600M /dev/zero | gzip -1 >bomb"), 0);
 	refuses("bomb", EFBIG, "it is too large");
 }

@@ -20,7 +20,6 @@ static void write_text(const char *name, const char *text)
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_text("s.c", source);
@@ -84,7 +83,6 @@ static void check_calls(const char *path, const char *name, size_t inlined, size
 
 static void without_optimization_only_what_must_be_is_inlined(void **state)
 {
-	(void)state;
 	check_calls("./O0", "always", 3, 0);
 	check_calls("./O0", "never", 0, 3);
 	check_calls("./O0", "small", 0, 3);
@@ -98,7 +96,6 @@ static void optimization_inlines_and_the_numbers_say_so(void **state)
 {
 	static const char *const files[] = {"./O2", "./fixed"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		check_calls(files[i], "always", 3, 0);
 		check_calls(files[i], "never", 0, 3);
@@ -115,7 +112,6 @@ static void of_a_partly_inlined_function_both_parts_are_told(void **state)
 {
 	struct plumb_function_parts parts;
 
-	(void)state;
 	/* Its rest is made a function, which then is inlined as well: not another place. */
 	assert_int_equal(count("./O2", "rest").inlined, 3);
 	assert_int_equal(count("./O2", "part").inlined, 3);
@@ -140,7 +136,6 @@ static void calls_through_the_own_linkage_table_count(void **state)
 {
 	struct plumb_callee c;
 
-	(void)state;
 	check_calls("./lib.so", "shared", 0, 1);
 	check_calls("./noplt.so", "shared", 0, 1);
 	check_calls("./lib.so", "asked", 0, 3);
@@ -156,7 +151,6 @@ static void entries_of_the_linkage_table_are_told_apart(void **state)
 {
 	static const char *const options[] = {"-z,now", "-z,lazy", "-z,ibtplt"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(options); i++) {
 		run("gcc -g -O2 -fPIC -shared -Wl,%s taken.c -o taken.so", options[i]);
 		check_calls("./taken.so", "f1", 0, 2);
@@ -168,7 +162,6 @@ static void places_that_hold_an_address_are_counted(void **state)
 {
 	static const char *const files[] = {"./O0", "./O2", "./fixed", "./lib.so", "./noplt.so"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		struct plumb_callee c = count(files[i], "held");
 
@@ -184,7 +177,6 @@ static void functions_of_one_name_are_told_apart_by_address(void **state)
 {
 	struct plumb_callee c;
 
-	(void)state;
 	check_calls("./two", "small", 5, 0); /* both are gone: together */
 	c = count("./two", "local");         /* that of more.c, which is called; the other is not */
 	assert_int_equal(c.inlined, 0);
@@ -196,7 +188,6 @@ static void functions_of_one_name_are_told_apart_by_address(void **state)
 
 static void whole_program_optimization_is_followed_across_units(void **state)
 {
-	(void)state;
 	check_calls("./lto", "small", 3, 0); /* d(), which nothing calls, is gone */
 	check_calls("./lto", "always", 3, 0);
 	check_calls("./lto", "a", 1, 0);
@@ -211,14 +202,12 @@ static void whole_program_optimization_is_followed_across_units(void **state)
 /* Where it is looked for is the library's: tests/unit/symbols-files.c. */
 static void debugging_information_may_be_in_another_file(void **state)
 {
-	(void)state;
 	check_calls("./linked", "small", 3, 0);
 	assert_true(calls.has_debug_info);
 }
 
 static void that_of_another_build_is_not_taken(void **state)
 {
-	(void)state;
 	assert_false(count("./stale", "small").described);
 	assert_false(calls.has_debug_info);
 	run("gcc -g -O2 -Wl,--build-id=0x11 s.c -o .debug/other && "
@@ -232,7 +221,6 @@ static void without_debugging_information_only_the_code_tells(void **state)
 {
 	struct plumb_callee c = count("./bare", "never");
 
-	(void)state;
 	assert_false(calls.has_debug_info);
 	assert_false(c.described);
 	assert_int_equal(c.direct, 3);
@@ -241,7 +229,6 @@ static void without_debugging_information_only_the_code_tells(void **state)
 
 static void a_name_that_the_sources_do_not_have_is_followed_by_address(void **state)
 {
-	(void)state;
 	check_calls("./O2", "other", 0, 3);
 	check_calls("./O0", "other", 0, 3);
 }
@@ -254,7 +241,6 @@ static void all_counts_agree_with_a_disassembler(void **state)
 	unsigned long direct;
 	FILE *f;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		size_t n = 0;
 
@@ -286,7 +272,6 @@ static void of_a_kernel_the_same_is_told(void **state)
 				     {.name = "held", .address = address_of("./fixed", "held")}};
 	struct plumb_image image;
 
-	(void)state;
 	assert_int_equal(plumb_image_open("./fixed", &image), 0);
 	assert_int_equal(plumb_calls_in_kernel(&image, all, LENGTH(all), &calls), 0);
 	plumb_image_close(&image);
@@ -315,7 +300,6 @@ static void what_init_code_registers_is_called_and_what_it_calls_is_not(void **s
 	struct plumb_image image = {
 		.machine = EM_X86_64, .symbols = lists, .spans = spans, .n_spans = LENGTH(spans)};
 
-	(void)state;
 	/* In data: the first word with the slide; without it, only the second, in the list. */
 	assert_int_equal(plumb_calls_in_kernel(&image, &one, 1, &calls), 0);
 	assert_true(calls.has_init);
@@ -337,7 +321,6 @@ static void many_are_counted_at_once(void **state)
 {
 	struct plumb_callee all[5000] = {};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(all); i++)
 		all[i] = (struct plumb_callee){.name = "never", .address = 0x10000000 + i};
 	all[0].address = all[4999].address = address_of("./O2", "never");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inlining: sources of known numbers of calls that are inlined, and of calls that are not. */
-#ifndef PROBE_CHECK_INLINING_H
-#define PROBE_CHECK_INLINING_H
+#pragma once
 
 /* "never" is called 3 times, of which 2 are in b(); "always", "small" and "part" once in each. */
 static const char source[] =
@@ -63,5 +62,3 @@ static const char taken[] =
 	"void *give2(void) { return f2; }\n"
 	"int a(int x) { return f1(x) + f1(x + 1) + f2(x) + f2(x + 1) + f2(x + 2) "
 	"+ f2(x + 3) + f2(x + 4); }\n";
-
-#endif

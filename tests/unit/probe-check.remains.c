@@ -31,7 +31,6 @@ static void what_is_never_called_is_inlined(void **state)
 	struct plumb_callee c = {.name = "foo", .address = 16},
 			    parts[] = {c, {.name = "foo.part.0", .address = 32, .direct = 2}};
 
-	(void)state;
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
 	c.exported = true;
 	assert_int_equal(judge_hollow(&c, 1, 1, true, &counted), VERDICT_INLINED);
@@ -64,7 +63,6 @@ static void what_is_inlined_here_and_called_there_is_partly_inlined(void **state
 		{.name = "foo.part.0", .address = 32, .direct = 1},
 	};
 
-	(void)state;
 	assert_int_equal(judge_hollow(c, 1, 1, true, &counted), VERDICT_PARTLY_INLINED);
 	assert_true(judged.has_inlined && judged.has_direct);
 	assert_int_equal(judged.inlined, 3);
@@ -101,7 +99,6 @@ static enum verdict judge_made(const char *one, const char *two)
 
 static void suffixes_tell_what_was_made(void **state)
 {
-	(void)state;
 	assert_int_equal(judge_made("foo.isra.0", NULL), VERDICT_RENAMED);
 	assert_int_equal(judge_made("foo.isra.0", "foo.isra.0.cold"), VERDICT_RENAMED);
 	assert_int_equal(judge_made("foo.part.0", NULL), VERDICT_PARTLY_INLINED);
@@ -115,7 +112,6 @@ static void what_is_left_may_have_no_symbol(void **state)
 	struct plumb_callee c = {.name = "foo", .described = true, .inlined = 2};
 	struct remains r = {.check = &judged, .callees = &c, .calls = &counted};
 
-	(void)state;
 	judged = (struct check){};
 	assert_true(remains_judge_inlined(&r));
 	assert_int_equal(judged.verdict, VERDICT_INLINED);

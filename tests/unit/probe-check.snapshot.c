@@ -21,7 +21,6 @@ static void tell(void *context, enum difference_class class, const char *target,
 {
 	size_t n = strlen(differences);
 
-	(void)context;
 	snprintf(differences + n, sizeof(differences) - n, "%c %s: %s\n", "BMAN"[class], target,
 		 what);
 }
@@ -63,7 +62,6 @@ static void differs(const char *old, const char *new, const char *wanted)
 
 static void differences_are_said(void **state)
 {
-	(void)state;
 	differs("'1'", "'2'", "");
 	differs("'x86_64'", "'aarch64'", "B arch: was x86_64, is aarch64\n");
 	differs("'x86_64'", "''", ""); /* of types alone */
@@ -92,7 +90,6 @@ static void differences_are_said(void **state)
 
 static void differences_of_fields_are_said(void **state)
 {
-	(void)state;
 	differs("'offset': 12", "'offset': 16", "M t:c:e: field y moved from offset 12 to 16\n");
 	differs("'type': 'int'", "'type': 'long'", "N t:c:e: field x was int, is long\n");
 	differs("'type': 'int'", "'type': 'char *'", "B t:c:e: field x was int, is char *\n");
@@ -116,7 +113,6 @@ static void what_is_compared_is_counted(void **state)
 	struct compared compared;
 	json_t *a = parse(was), *b = parse(was);
 
-	(void)state;
 	*differences = 0;
 	snapshot_compare(a, b, NULL, tell, NULL, &compared);
 	assert_int_equal(compared.n[SNAPSHOT_FUNCTIONS], 2);
@@ -153,7 +149,6 @@ static json_t *read_text(const char *text, const char **words)
 
 static int make_directory(void **state)
 {
-	(void)state;
 	snprintf(directory, sizeof(directory), "%s/snapshot.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(directory))
 		return -1;
@@ -163,7 +158,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	(void)state;
 	unlink(path);
 	return rmdir(directory);
 }
@@ -209,7 +203,6 @@ static void hostile_snapshots_are_refused(void **state)
 	char *deep;
 	json_t *j;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(all); i++) {
 		check(!read_text(all[i].text, &words), "%s", all[i].text);
 		check(strstr(words, all[i].words), "%s: %s", all[i].text, words);
@@ -231,7 +224,6 @@ static void a_snapshot_is_written_whole_or_not(void **state)
 	const char *words;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(snapshot_write(a, path), 0);
 	assert_int_equal(snapshot_write(a, path), 0); /* over it */
 	b = snapshot_read(path);

@@ -25,7 +25,6 @@ static void write_file(const char *path, const char *text)
 
 static int make_lists(void **state)
 {
-	(void)state;
 	plumb_functions_root = mkdtemp(root);
 	if (!plumb_functions_root)
 		return -1;
@@ -55,7 +54,6 @@ static int remove_lists(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
@@ -80,7 +78,6 @@ static void all_are_there_with_what_is_known(void **state)
 	struct plumb_lists *lists = plumb_lists_read();
 	struct plumb_functions found;
 
-	(void)state;
 	assert_non_null(lists);
 	assert_int_equal(functions_all(lists, &found), 0);
 	for (size_t i = 0; i < found.n && i < LENGTH(expected); i++)

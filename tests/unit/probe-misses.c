@@ -99,7 +99,6 @@ static void rows_are_of_the_interval(void **state)
 	const struct row *row;
 	struct rows r;
 
-	(void)state;
 	assert_int_equal(rows_make(&r, &now, &before, true), 0);
 	assert_int_equal(r.n, 4);
 	assert_int_equal(r.gone, 1);
@@ -122,7 +121,6 @@ static void links_miss_by_themselves(void **state)
 {
 	struct rows r;
 
-	(void)state;
 	assert_int_equal(rows_make(&r, &now, &before, true), 0);
 	assert_int_equal(row_of(&r, 3)->n_links, 2);
 	assert_true(row_of(&r, 3)->can_miss_links);
@@ -139,7 +137,6 @@ static void what_took_longest_is_first(void **state)
 	static const uint32_t order[] = {4, 3, 11, 5};
 	struct rows r;
 
-	(void)state;
 	assert_int_equal(rows_make(&r, &now, &before, true), 0);
 	for (size_t i = 0; i < LENGTH(order); i++)
 		assert_int_equal(r.all[i].program->id, order[i]);
@@ -150,7 +147,6 @@ static void the_longest_holder_of_the_guard_is_found(void **state)
 {
 	struct rows r;
 
-	(void)state;
 	assert_int_equal(rows_make(&r, &now, &before, true), 0);
 	assert_int_equal(r.shared.members, 2);
 	assert_int_equal(r.shared.run_time, 40000);
@@ -201,7 +197,6 @@ static void what_is_not_counted_is_unknown(void **state)
 		{BPF_PROG_TYPE_XDP, -1, false, false, true, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		check(is_known(cases[i].type, cases[i].kind, cases[i].field, cases[i].counted,
 			       false) == cases[i].recursion,
@@ -240,7 +235,6 @@ static void the_table_tells_it_all(void **state)
 	struct report r = report_of(true);
 	char *text = table_of(&r);
 
-	(void)state;
 	assert_string_equal(
 		text,
 		"ID  RUNS/S  NS/RUN   %CPU  MISSED  LINK  PROGRAM, ATTACHED TO\n"
@@ -268,7 +262,6 @@ static void where_nothing_is_counted_there_is_no_0(void **state)
 	struct report r = report_of(false);
 	char *text;
 
-	(void)state;
 	r.top = 1;
 	r.on_before = true;
 	text = table_of(&r);
@@ -285,7 +278,6 @@ static void what_is_idle_is_shown_if_asked_for(void **state)
 	struct report r = report_of(true);
 	char *text;
 
-	(void)state;
 	r.all = true;
 	text = table_of(&r);
 	check(strstr(text, " 5       0       -   0.00       -     -  idle: xdp (no link)\n"), "%s",
@@ -302,7 +294,6 @@ static void json_has_null_for_what_is_unknown(void **state)
 	FILE *f = open_memstream(&text, &size);
 	json_t *j, *programs, *guard;
 
-	(void)state;
 	assert_int_equal(report_json(&r, f), 0);
 	fclose(f);
 	j = json_loads(text, 0, NULL);
@@ -325,7 +316,6 @@ static void types_have_names(void **state)
 {
 	char text[24];
 
-	(void)state;
 	assert_string_equal(program_type(BPF_PROG_TYPE_KPROBE, text, sizeof(text)), "kprobe");
 	assert_string_equal(program_type(BPF_PROG_TYPE_TRACING, text, sizeof(text)), "tracing");
 	assert_string_equal(program_type(BPF_PROG_TYPE_SYSCALL, text, sizeof(text)), "syscall");

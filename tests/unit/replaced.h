@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* replaced: writes a file atomically, and looks at what is in it. */
-#ifndef REPLACED_H
-#define REPLACED_H
+#pragma once
 
 #include "unit.h"
 #include <plumb/files/atomic-file.h>
@@ -27,5 +26,3 @@ static void has(const char *path, const char *text)
 	fclose(f);
 	assert_string_equal(found, text);
 }
-
-#endif

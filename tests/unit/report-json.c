@@ -49,7 +49,6 @@ static void a_row_is_exact(void **state)
 	json_t *j;
 	int64_t low, high;
 
-	(void)state;
 	begin_report();
 	add_row("nginx", 7, 3, 1500);
 	rows[0].sum = (1ULL << 53) + 1; /* what a double has no room for */
@@ -79,7 +78,6 @@ static void the_largest_numbers(void **state)
 {
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	add_row("sh", UINT32_MAX, 1, 5);
 	rows[0].count = INT64_MAX;
@@ -109,7 +107,6 @@ static void names_that_others_chose(void **state)
 	};
 	json_t *j;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		begin_report();
 		run.options.by = PLUMB_BY_COMM;
@@ -124,7 +121,6 @@ static void what_has_no_key_is_other(void **state)
 {
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	add_row(NULL, 0, 5, 100);
 	run.options.by = 0;
@@ -144,7 +140,6 @@ static void what_is_not_known_is_null(void **state)
 {
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	snap.missed_known = false;
 	snap.missed = 3;
@@ -182,7 +177,6 @@ static void times_are_utc_with_nanoseconds(void **state)
 {
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	report.start = (struct timespec){0, 1};
 	snap.taken = (struct timespec){1795612512, 551625268};
@@ -203,7 +197,6 @@ static void mechanisms_that_were_refused(void **state)
 	const struct plumb_refusal refused = {"fentry", -EPERM, "load: EPERM, \x1b\xff"};
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	run.refused[0] = refused;
 	run.n_refused = 1;
@@ -218,7 +211,6 @@ static void mechanisms_that_were_refused(void **state)
 
 static int rows_of_its_own(const struct plumb_report *r, FILE *out)
 {
-	(void)r;
 	fputs("[{\"own\":1}]", out);
 	return 0;
 }
@@ -232,7 +224,6 @@ static void what_a_tool_adds(void **state)
 {
 	json_t *j;
 
-	(void)state;
 	begin_report();
 	add_row("sh", 7, 1, 100);
 	tool.view.rows_json = rows_of_its_own;
@@ -248,7 +239,6 @@ static void a_full_disk_is_an_error(void **state)
 {
 	FILE *out = fopen("/dev/full", "w");
 
-	(void)state;
 	begin_report();
 	for (uint32_t i = 0; i < MAX_ROWS; i++)
 		add_row("sh", i + 1, 1, 100);

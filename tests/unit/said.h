@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* said: what a function says on stderr. */
-#ifndef SAID_H
-#define SAID_H
+#pragma once
 
 #include "unit.h"
 #include <sys/mman.h>
@@ -29,5 +28,3 @@ static inline const char *said(void)
 	close(real_stderr);
 	return text;
 }
-
-#endif

@@ -56,7 +56,6 @@ static void runtimes(void **state)
 		{"/machine.slice/machine-web.scope/payload/system.slice", "web"},
 	};
 
-	(void)state;
 	check_all(samples, LENGTH(samples));
 }
 
@@ -73,7 +72,6 @@ static void the_innermost_of_nested_ones(void **state)
 		{"/lxc/lxc", "lxc"},
 	};
 
-	(void)state;
 	check_all(samples, LENGTH(samples));
 }
 
@@ -106,7 +104,6 @@ static void none(void **state)
 		{"/docker/4f9d2a6b8c0e1f3a5b7d9c1e3f5a7b9d/0c2e4f6a8b0d2c4e6f8a0b1c3d5e7f90", "-"},
 	};
 
-	(void)state;
 	check_all(samples, LENGTH(samples));
 }
 
@@ -139,7 +136,6 @@ static void the_escapes_of_systemd_are_undone(void **state)
 		{"/machine.slice/machine-\\xc3\\xa4.scope", "\\xc3\\xa4"},
 	};
 
-	(void)state;
 	check_all(samples, LENGTH(samples));
 }
 
@@ -148,7 +144,6 @@ static void names_are_cut_to_their_room(void **state)
 {
 	char text[8], *end = text + 6;
 
-	(void)state;
 	*end = '!';
 	assert_string_equal(container_name("/docker/" ID, text, 6), "4f9d2");
 	assert_string_equal(container_name("/lxc/a-long-name", text, 6), "a-lon");
@@ -178,7 +173,6 @@ static const char *columns_sorted_by(const char *name)
 
 static void the_sum_of_sizes_is_called_bytes(void **state)
 {
-	(void)state;
 	assert_string_equal(columns_sorted_by("bytes"), "CALLS RATE/S BYTES MAX");
 	assert_string_equal(columns_sorted_by("min"), "CALLS RATE/S BYTES MIN MAX");
 }

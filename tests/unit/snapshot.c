@@ -35,7 +35,6 @@ static void differences_are_by_slot(void **state)
 			      delta;
 	const char *keys = "abcd";
 
-	(void)state;
 	add(&older, row(0, NULL, 5, 1, 300));
 	add(&older, row(2, keys, 10, 0, 300));
 	add(&older, row(3, keys + 1, 20, 2, 300));
@@ -82,7 +81,6 @@ static void since_nothing_is_everything(void **state)
 {
 	struct plumb_snapshot older = {}, now = {}, delta;
 
-	(void)state;
 	add(&now, row(0, NULL, 7, 0, 200));
 	add(&now, row(9, "x", 23, 1, 200));
 	assert_int_equal(plumb_snapshot_since(&delta, &now, &older), 0);
@@ -99,7 +97,6 @@ static void nothing_since_is_nothing(void **state)
 {
 	struct plumb_snapshot older = {}, now = {}, delta;
 
-	(void)state;
 	assert_int_equal(plumb_snapshot_since(&delta, &now, &older), 0);
 	assert_int_equal(delta.n, 0);
 	plumb_snapshot_free(&delta);
@@ -129,7 +126,6 @@ static void parts_are_subtracted_by_bucket(void **state)
 {
 	struct plumb_snapshot older = {}, now = {}, delta;
 
-	(void)state;
 	add(&older, row(1, "x", 10, 0, 300));
 	add_parts(&older.rows[0], 300, 1000, 1);
 	add_parts(&older.rows[0], 400, 70, 0); /* time whose call is not counted yet */

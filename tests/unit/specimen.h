@@ -3,8 +3,7 @@
  * specimen: files compiled in a directory of their own, and processes that map them.
  * Code is known by the marks in it, so that its place is found without any symbol.
  */
-#ifndef SPECIMEN_H
-#define SPECIMEN_H
+#pragma once
 
 #include "unit.h"
 #include <fcntl.h>
@@ -27,7 +26,6 @@ static inline int remove_specimens(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", specimens);
 	return chdir("/") || system(command);
 }
@@ -129,5 +127,3 @@ static inline void end_child(const struct child *child)
 	kill(child->pid, SIGKILL);
 	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
 }
-
-#endif

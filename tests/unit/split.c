@@ -54,7 +54,6 @@ static void bands_end_at_percentiles(void **state)
 	struct plumb_row r = row_of(n, 5);
 	json_t *j = plumb_splitting.json(&run, &r);
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(in_band(j, i), n[i]);
 	assert_int_equal(number(j, "count"), 1000);
@@ -70,7 +69,6 @@ static void a_bucket_is_not_cut(void **state)
 	struct plumb_row r = row_of(n, 3);
 	json_t *j = plumb_splitting.json(&run, &r);
 
-	(void)state;
 	assert_int_equal(in_band(j, 0), 510);
 	assert_int_equal(in_band(j, 1), 490);
 	for (size_t i = 2; i < 5; i++)
@@ -85,7 +83,6 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 	struct plumb_row r = row_of(n, 1);
 	json_t *j = plumb_splitting.json(&run, &r);
 
-	(void)state;
 	assert_int_equal(in_band(j, 0), 7);
 	assert_int_equal(in_band(j, 4), 0);
 	json_decref(j);
@@ -100,7 +97,6 @@ static void nothing_adds_up_to_nothing(void **state)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(number(j, "count"), 0);
 	assert_int_equal(number(j, "sum"), 0);
 	plumb_splitting.print(&run, &r, out);
@@ -119,7 +115,6 @@ static void time_without_a_call_is_kept(void **state)
 	struct plumb_row r = row_of(n, 2);
 	json_t *j;
 
-	(void)state;
 	r.split[1].ns[PLUMB_BLOCKED] = 1900;
 	j = plumb_splitting.json(&run, &r);
 	assert_int_equal(number(j, "count"), 10);
@@ -138,7 +133,6 @@ static void the_parts_are_told_apart(void **state)
 	FILE *out = open_memstream(&text, &size);
 	json_t *j, *led;
 
-	(void)state;
 	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
 		r.split[1].ns[i] = 1000 << i;
 		r.split[1].led[i] = 1 << i;
@@ -180,7 +174,6 @@ static void no_number_makes_a_line_longer(void **state)
 		{9999499999, "    9999M", "  9999M"}, {UINT64_MAX, "   18.45E", " 18.45E"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		const uint64_t n[] = {1};
 		struct plumb_row r = row_of(n, 1);
@@ -217,7 +210,6 @@ static void what_nobody_looks_for_is_null(void **state)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	assert_true(json_is_null(json_object_get(j, "return")));
 	assert_true(json_is_null(json_object_get(json_object_get(j, "mostly"), "return")));
 	assert_true(json_is_null(json_object_get(j, "runq")));

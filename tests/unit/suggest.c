@@ -16,7 +16,6 @@ static void nearest_is_what_was_meant(void **state)
 		{"wirte", "write"},   {"clos", "close"},   {"nano", "nanosleep_us"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		const char *nearest = plumb_nearest(samples[i].typed, names, LENGTH(names));
 
@@ -38,7 +37,6 @@ static void nothing_near_is_nothing(void **state)
 	static const char *const none[] = {NULL, NULL};
 	static char huge[4096];
 
-	(void)state;
 	memset(huge, 'r', sizeof(huge) - 1);
 	assert_null(plumb_nearest("nonsense", names, LENGTH(names)));
 	assert_null(plumb_nearest("", names, LENGTH(names)));
@@ -54,7 +52,6 @@ static void names_too_long_to_compare_are_passed_over(void **state)
 	static char sixty_three[64], sixty_four[65], two_hundred[201];
 	const char *const names[] = {two_hundred, sixty_four, sixty_three};
 
-	(void)state;
 	memset(sixty_three, 'a', 63);
 	memset(sixty_four, 'a', 64);
 	memset(two_hundred, 'a', 200);
@@ -66,7 +63,6 @@ static void three_at_most_and_the_nearest_first(void **state)
 {
 	static const char *const names[] = {"sendfile", "sendtoo", "send", "sendto", "sxxdto", "x"};
 
-	(void)state;
 	assert_string_equal(suggestion("sendto", names, LENGTH(names)),
 			    "; did you mean sendto, sendtoo or send");
 	assert_string_equal(suggestion("sendfil", names, 3),
@@ -79,7 +75,6 @@ static void the_same_name_is_said_once(void **state)
 {
 	static const char again[] = "read", *const names[] = {"read", again, "raed"};
 
-	(void)state;
 	assert_string_equal(suggestion("reed", names, LENGTH(names)),
 			    "; did you mean read or raed");
 }
@@ -89,7 +84,6 @@ static void names_are_cut_to_their_room(void **state)
 	static const char *const names[] = {"read", "raed", "reed"};
 	char text[24], *end = text + 22;
 
-	(void)state;
 	*end = '!';
 	plumb_suggest("read", names, LENGTH(names), text, 22);
 	assert_string_equal(text, "; did you mean read, ");

@@ -35,7 +35,6 @@ static void damaged_files_do_no_damage(void **state)
 	size_t size, at, whole, found = 0;
 	char *data;
 
-	(void)state;
 	run("${CC:-cc} -O2 -g -nostdlib -fPIC -shared inline.c s.S -o all.so;"
 	    "nm lib.so | grep inner | cut -d' ' -f3 >names;"
 	    "objcopy -S --keep-symbols=names lib.so mini && xz -f mini &&"
@@ -69,7 +68,6 @@ static void what_is_no_elf_file_is_counted(void **state)
 	struct plumb_frame_name frame;
 	uint64_t base = map_file("inline.c");
 
-	(void)state;
 	plumb_symbolize_user(s, getpid(), 0, base + 8, false, &frame, 1);
 	assert_string_equal(plumb_frame_name_text(&frame, text, sizeof(text)), "inline.c+0x8");
 	assert_int_equal(plumb_symbolizer_counts(s)->unread, 1);
@@ -89,7 +87,6 @@ static void a_table_too_large_to_be_true_is_not_read(void **state)
 	Elf64_Shdr section;
 	int fd;
 
-	(void)state;
 	run("cp lib.so huge.so");
 	fd = open("huge.so", O_RDWR);
 	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
@@ -157,13 +154,11 @@ static long memory_for(uint64_t sections, size_t n)
 
 static void more_sections_than_a_program_has_take_no_memory(void **state)
 {
-	(void)state;
 	assert_between(memory_for(8 << 20, 0), 0, 64 << 10);
 }
 
 static void all_tables_together_have_a_limit(void **state)
 {
-	(void)state;
 	assert_between(memory_for(80, 78), 0, 800 << 10);
 }
 
@@ -171,7 +166,6 @@ static void nothing_but_files_is_opened(void **state)
 {
 	int root = open("/", O_PATH), fd;
 
-	(void)state;
 	run("mkfifo fifo");
 	assert_true(plumb_open_here("/dev/null") < 0);
 	assert_true(plumb_open_here("fifo") < 0);
@@ -203,7 +197,6 @@ static void no_path_leads_out_of_a_root(void **state)
 {
 	char deep[3 * 70 + 8] = "";
 
-	(void)state;
 	run("echo outside >f; mkdir -p root/a/b root/c && echo inside >root/f && echo below "
 	    ">root/a/b/g");
 	run("cd root && ln -s /f absolute && ln -s ../../../f up && ln -s a dir && ln -s g "

@@ -40,7 +40,6 @@ static const char *unnamed(const char *file, const char *mark)
 
 static void each_symbol_reaches_as_far_as_it_says_or_to_the_next(void **state)
 {
-	(void)state;
 	assert_string_equal(name("lib.so", "<plain>"), "plain");
 	assert_string_equal(name("lib.so", "plain>"), "plain");
 	assert_string_equal(name("lib.so", "<inner>"), "inner");
@@ -56,7 +55,6 @@ static void each_symbol_reaches_as_far_as_it_says_or_to_the_next(void **state)
 
 static void of_several_names_the_plainest_is_taken(void **state)
 {
-	(void)state;
 	assert_string_equal(name("lib.so", "<alias>"), "alias");
 }
 
@@ -73,7 +71,6 @@ static void each_kind_of_file_has_names(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(flags); i++) {
 		run("${CC:-cc} -nostdlib s.S %s -o kind", flags[i]);
 		assert_string_equal(name("kind", "<plain>"), "plain");
@@ -85,7 +82,6 @@ static void each_kind_of_file_has_names(void **state)
 
 static void stripped_files_have_the_names_that_are_left(void **state)
 {
-	(void)state;
 	run("strip lib.so -o stripped.so");
 	assert_string_equal(name("stripped.so", "<plain>"), "plain");
 	assert_string_equal(name("stripped.so", "<inner>"), unnamed("stripped.so", "<inner>"));
@@ -93,7 +89,6 @@ static void stripped_files_have_the_names_that_are_left(void **state)
 
 static void a_compressed_symbol_table_is_read(void **state)
 {
-	(void)state;
 	run("nm lib.so | grep inner | cut -d' ' -f3 >names;"
 	    "objcopy -S --keep-symbols=names lib.so mini && xz -kf mini &&"
 	    "objcopy -S --add-section .gnu_debugdata=mini.xz lib.so mini.so");
@@ -106,7 +101,6 @@ static void a_compressed_symbol_table_is_read(void **state)
 
 static void a_debug_file_is_found_by_its_link(void **state)
 {
-	(void)state;
 	run("mkdir -p .debug; objcopy --only-keep-debug lib.so lib.debug;"
 	    "objcopy -S --add-gnu-debuglink=lib.debug lib.so linked.so");
 	assert_string_equal(name("linked.so", "<inner>"), "inner");
@@ -122,7 +116,6 @@ static void a_debug_file_is_found_by_its_link(void **state)
 
 static void without_a_build_id_its_checksum_tells(void **state)
 {
-	(void)state;
 	run("${CC:-cc} -nostdlib -fPIC -shared -Wl,--build-id=none s.S -o noid.so;"
 	    "objcopy --only-keep-debug noid.so noid.debug;"
 	    "objcopy -S --add-gnu-debuglink=noid.debug noid.so linked.so");
@@ -146,7 +139,6 @@ static void a_debug_file_is_found_by_build_id_in_the_processs_root(void **state)
 	Elf *elf;
 	int fd;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	elf_version(EV_CURRENT);
@@ -235,7 +227,6 @@ static uint64_t is_foreign(uint64_t (*map)(const char *), uid_t uid)
 
 static void files_of_others_are_not_read(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	unsetenv("SUDO_UID");
@@ -250,7 +241,6 @@ static void files_of_others_are_not_read(void **state)
 
 static void files_of_a_containers_root_are_read(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_int_equal(is_foreign(map_in_namespace, 100000), 0); /* its root */
@@ -267,7 +257,6 @@ static void files_of_who_became_root_are_read(void **state)
 	bool known =
 		fd >= 0 && read(fd, login, sizeof(login) - 1) > 0 && strcmp(login, "4294967295");
 
-	(void)state;
 	if (fd >= 0)
 		close(fd);
 	if (geteuid() || known)
@@ -311,7 +300,6 @@ static void inlined_functions_are_frames_if_that_is_wanted(void **state)
 	static const char *const flags[] = {"-gdwarf-5", "-gdwarf-4", "-g -ffunction-sections",
 					    "-g -gz"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(flags); i++) {
 		run("${CC:-cc} -O2 -nostdlib -fPIC -shared -Wl,--build-id %s inline.c -o inl.so",
 		    flags[i]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* symbols-files: specimens with symbols of all kinds and inline functions, and names in them. */
-#ifndef SYMBOLS_FILES_H
-#define SYMBOLS_FILES_H
+#pragma once
 
 #include "specimen.h"
 #include "../../tools/lib/symbols/symbols.h"
@@ -38,7 +37,6 @@ static const char inlining[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -48,5 +46,3 @@ static int make_files(void **state)
 }
 
 static char text[256];
-
-#endif

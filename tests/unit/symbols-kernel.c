@@ -22,7 +22,6 @@ static const char kallsyms[] = "ffffffff81000000 T _text\n"
 
 static int make_system(void **state)
 {
-	(void)state;
 	if (make_specimens() || mkdir("proc", 0755))
 		return -1;
 	plumb_functions_root = specimens;
@@ -45,7 +44,6 @@ static void kernel_functions_have_names_and_modules(void **state)
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
 	struct plumb_frame_name frame;
 
-	(void)state;
 	write_file("proc/kallsyms", kallsyms, strlen(kallsyms));
 	assert_null(plumb_symbolizer_obstacle(s));
 	assert_string_equal(name(s, 0xffffffff81000010, false), "startup_64");
@@ -77,7 +75,6 @@ static void modules_that_come_later_have_names(void **state)
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
 	char text_of_list[4096];
 
-	(void)state;
 	write_file("proc/kallsyms", kallsyms, strlen(kallsyms));
 	write_file("proc/modules", "nf_tables 1 0 - Live 0xffffffffc0800000\n", 40);
 	assert_null(plumb_symbolizer_obstacle(s));
@@ -104,7 +101,6 @@ static void addresses_that_are_hidden_are_no_names(void **state)
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 t foo\t[bar]\n";
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
 
-	(void)state;
 	write_file("proc/kallsyms", hidden, strlen(hidden));
 	assert_string_equal(name(s, 0xffffffff81000010, false), "0xffffffff81000010 [kernel]");
 	assert_non_null(strstr(plumb_symbolizer_obstacle(s), "their addresses are hidden"));
@@ -116,7 +112,6 @@ static void why_there_is_no_list_is_told(void **state)
 {
 	struct plumb_symbolizer *s = plumb_symbolizer_new(false);
 
-	(void)state;
 	unlink("proc/kallsyms");
 	assert_string_equal(
 		plumb_symbolizer_obstacle(s),
@@ -133,7 +128,6 @@ static void each_function_of_this_kernel_has_its_name(void **state)
 	int seen = 0;
 	FILE *f = fopen("/proc/kallsyms", "r");
 
-	(void)state;
 	plumb_functions_root = "";
 	if (!f || plumb_symbolizer_obstacle(s))
 		skip();
@@ -160,7 +154,6 @@ static const char *plain(const char *mangled)
 
 static void names_are_as_the_source_has_them(void **state)
 {
-	(void)state;
 	assert_string_equal(plain("_ZN3foo3barEi"), "foo::bar(int)");
 	assert_string_equal(plain("_ZN3foo3barEi.isra.0"), "foo::bar(int) [clone .isra.0]");
 	assert_string_equal(plain("_ZNSt6vectorIiSaIiEE9push_backERKi@@V1"),
@@ -181,7 +174,6 @@ static void a_name_that_is_too_long_is_cut(void **state)
 	char mangled[8192];
 	size_t n;
 
-	(void)state;
 	memset(mangled, 'a', sizeof(mangled));
 	mangled[sizeof(mangled) - 1] = 0;
 	memcpy(mangled, "_Z8000", 6);

@@ -20,7 +20,6 @@ static void a_deleted_file_has_names(void **state)
 	struct child child;
 	FILE *f;
 
-	(void)state;
 	if (geteuid()) /* only root may follow the links to files that have no path */
 		skip();
 	run("cp lib.so gone.so");
@@ -56,7 +55,6 @@ static void a_file_of_another_mount_namespace_has_names(void **state)
 	struct plumb_symbolizer *s = new_symbolizer();
 	struct child child;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	child = start_child(map_elsewhere, "lib.so");
@@ -85,7 +83,6 @@ static void a_file_in_memory_has_names(void **state)
 	struct plumb_frame_name frame;
 	struct child child;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	child = start_child(map_memfd, "lib.so");
@@ -142,7 +139,6 @@ static void code_copied_in_place_is_named(void **state)
 	struct child copied = start_child(copy_in_place, "./lib.so"),
 		     between = start_child(put_between, "lib.so");
 
-	(void)state;
 	assert_string_equal(name(s, copied.pid, copied.address), "plain");
 	assert_memory_equal(name(s, between.pid, between.address), "[anon]+", 7);
 	assert_int_equal(plumb_symbolizer_note(s, copied.pid), 0); /* again */
@@ -207,7 +203,6 @@ static void without_rights_the_path_is_believed_if_it_is_that_file(void **state)
 {
 	int unread = name_without_rights(change_nothing, "plain"); /* this program may be */
 
-	(void)state;
 	assert_int_equal(name_without_rights(replace_file, "used.so+"), unread + 1);
 	if (!geteuid())
 		assert_int_equal(name_without_rights(hide_file, "used.so+"), unread + 1);
@@ -231,7 +226,6 @@ static void copies_are_read_once_and_few_files_are_open(void **state)
 	size_t before, files, size;
 	char file[32], *data = contents("fixed", &size);
 
-	(void)state;
 	assert_int_equal(plumb_symbolizer_note(s, getpid()), 0);
 	before = open_descriptors();
 	files = plumb_symbolizer_counts(s)->files;
@@ -275,7 +269,6 @@ static void a_build_id_is_believed_of_its_owner_only(void **state)
 	struct child nobody;
 	uint64_t files = 0, at;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	/* The same id and size, and other names. */

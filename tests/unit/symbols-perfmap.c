@@ -8,7 +8,6 @@
 
 static int make_directory(void **state)
 {
-	(void)state;
 	return make_specimens();
 }
 

@@ -18,7 +18,6 @@ static void this_process_and_its_libraries_have_names(void **state)
 	uint64_t ours = (uintptr_t)a_function_of_this_test, libc = (uintptr_t)dlsym(NULL, "qsort");
 	struct plumb_frame_name frame;
 
-	(void)state;
 	assert_int_equal(a_function_of_this_test(1), 2);
 	plumb_symbolize_user(s, getpid(), 0, ours + 1, false, &frame, 1);
 	assert_string_equal(frame.function, "a_function_of_this_test");
@@ -45,7 +44,6 @@ static void the_vdso_has_names(void **state)
 	struct plumb_frame_name frame;
 	int named = 0;
 
-	(void)state;
 	if (!base)
 		skip();
 	for (uint64_t at = base; at < base + 0x2000; at++) {
@@ -68,7 +66,6 @@ static void what_is_mapped_has_names_until_it_has_ended_and_after(void **state)
 		 gap = child.address + offset_of_mark("lib.so", "<gap>");
 	char unnamed[64];
 
-	(void)state;
 	snprintf(unnamed, sizeof(unnamed), "lib.so+0x%lx", offset_of_mark("lib.so", "<gap>"));
 	assert_int_equal(plumb_symbolizer_note(s, child.pid), 0);
 	assert_string_equal(name(s, child.pid, at), "plain");
@@ -95,7 +92,6 @@ static void who_is_asked_for_often_is_noted_at_once_and_then_now_and_again(void 
 	char *pages;
 	int wait;
 
-	(void)state;
 	assert_int_equal(plumb_symbolizer_note_due(s, false), 0);
 	for (int i = 0; i < 1000; i++)
 		plumb_symbolizer_note_soon(s, child.pid);
@@ -136,7 +132,6 @@ static void a_return_address_is_in_the_function_that_called(void **state)
 	struct plumb_symbolizer *s = new_symbolizer();
 	struct plumb_frame_name frame;
 
-	(void)state;
 	plumb_symbolize_user(s, getpid(), 0, next, false, &frame, 1);
 	assert_string_equal(frame.function, "next");
 	assert_int_equal(frame.offset, 0);
@@ -152,7 +147,6 @@ static void what_a_signal_handler_returns_to_has_no_caller(void **state)
 	struct plumb_symbolizer *s = new_symbolizer();
 	struct plumb_frame_name frame;
 
-	(void)state;
 	plumb_symbolize_user(s, getpid(), 0, restore, true, &frame, 1);
 	assert_string_equal(frame.function, "__restore_rt");
 	assert_int_equal(frame.offset, 0);
@@ -166,7 +160,6 @@ static void what_was_mapped_before_exec_keeps_its_names(void **state)
 	int go[2], done[2];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(go) | pipe2(done, O_CLOEXEC), 0);
 	pid = fork();
 	if (!pid) {
@@ -219,7 +212,6 @@ static void a_32_bit_process_has_names(void **state)
 	pid_t pid;
 	FILE *f;
 
-	(void)state;
 	write_file("p32.S", program32, strlen(program32));
 	run("${CC:-cc} -m32 -nostdlib -static p32.S -o p32");
 	pid = start_program("./p32");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* symbols: two specimens, a shared library and a static program, and a name for an address. */
-#ifndef UNIT_SYMBOLS_H
-#define UNIT_SYMBOLS_H
+#pragma once
 
 #include "specimen.h"
 #include <plumb/symbols/symbols.h>
@@ -19,7 +18,6 @@ static const char source[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -47,5 +45,3 @@ static const char *name(struct plumb_symbolizer *s, pid_t pid, uint64_t address)
 	assert_false(frame.is_inlined);
 	return plumb_frame_name_text(&frame, text, sizeof(text));
 }
-
-#endif

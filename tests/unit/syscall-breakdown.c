@@ -51,7 +51,6 @@ static void a_branch_has_all_that_is_below_it(void **state)
 	struct tree *tree = sample_tree();
 	json_t *j = tree_json(tree), *one;
 
-	(void)state;
 	assert_int_equal(number(j, "on_cpu"), 750);
 	assert_int_equal(number(j, "blocked"), 200);
 	assert_int_equal(number(j, "preempted_runq"), 50);
@@ -88,7 +87,6 @@ static void the_table_is_heaviest_first_and_leaves_out_what_is_light(void **stat
 	struct tree *tree = sample_tree();
 	char *text = printed(tree, 1), *at = text;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(lines); i++) {
 		at = strstr(at, lines[i]);
 		check(at, "%s is not there, or not in its place:\n%s", lines[i], text);
@@ -110,7 +108,6 @@ static void nothing_is_a_tree_too(void **state)
 	struct tree *tree = tree_new();
 	const char *text = printed(tree, 0.5);
 
-	(void)state;
 	assert_non_null(strstr(text, "  0.0%"));
 	assert_non_null(strstr(text, " all\n"));
 	tree_free(tree);
@@ -120,7 +117,6 @@ static void shares_add_up_to_the_whole(void **state)
 {
 	uint64_t random = 88172645463325252ULL;
 
-	(void)state;
 	for (int round = 0; round < 1000; round++) {
 		uint64_t whole = next_random(&random) >> (next_random(&random) & 63);
 		uint64_t weights[37], among = 0, before = 0, sum = 0, share;
@@ -162,7 +158,6 @@ static void samples_have_an_error_and_what_was_measured_has_none(void **state)
 	json_t *j = tree_json(tree), *read = below(j, "read"), *open = below(j, "open");
 	const char *text = printed(tree, 0);
 
-	(void)state;
 	assert_int_equal(number(j, "on_cpu_low"), 1050);
 	assert_int_equal(number(j, "on_cpu_high"), 1050);
 	assert_int_equal(number(j, "samples"), 21);
@@ -197,7 +192,6 @@ static void bounds_are_wide_where_samples_are_few(void **state)
 	};
 	double low, high;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		tree_bounds(known[i].k, known[i].n, &low, &high);
 		check(fabs(low - known[i].low) < 1e-4 && fabs(high - known[i].high) < 1e-4,

@@ -54,7 +54,6 @@ static void without_a_call_nothing_is_printed(void **state)
 {
 	int again;
 
-	(void)state;
 	assert_string_equal(printed(&again), "");
 	assert_int_equal(again, 0);
 }
@@ -65,7 +64,6 @@ static void the_first_to_end_is_the_first(void **state)
 	const char *text, *a, *b, *c;
 	int again;
 
-	(void)state;
 	take(then + 3, 33);
 	take(then + 1, 11);
 	take(then + 2, 22);
@@ -82,7 +80,6 @@ static void what_may_be_overtaken_is_kept(void **state)
 	char *text;
 	int again;
 
-	(void)state;
 	take(then, 55);
 	take(then - 1000000000, 44);
 	text = printed(&again);
@@ -105,7 +102,6 @@ static void what_may_be_overtaken_by_what_is_not_taken_is_kept(void **state)
 	const char *text;
 	int again;
 
-	(void)state;
 	take(then - 100000000, 66);
 	take(then, 88);
 	text = printed_of(false, &again);
@@ -122,7 +118,6 @@ static void a_record_that_is_too_short_is_none(void **state)
 	struct slow_call c = {.end = 1};
 	int again;
 
-	(void)state;
 	assert_int_equal(calls_add(&c, sizeof(c) - 1), 0);
 	assert_string_equal(printed(&again), "");
 }
@@ -153,7 +148,6 @@ static void a_call_that_is_held_is_printed_when_it_is_over(void **state)
 	const char *text;
 	int again;
 
-	(void)state;
 	take(then, 98);
 	take(then, 99);
 	take(then + 1, 99);
@@ -171,7 +165,6 @@ static void a_call_that_was_printed_is_not_printed_again(void **state)
 	uint64_t then = now() - 1000000000;
 	int again;
 
-	(void)state;
 	take(then, 111);
 	assert_non_null(strstr(printed(&again), "x/111 "));
 	recall(then, 111);

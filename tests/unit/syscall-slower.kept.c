@@ -26,7 +26,6 @@ static void the_longest_are_kept(void **state)
 	static bool seen[CALLS + 1];
 	struct kept k = {};
 
-	(void)state;
 	fill(&k);
 	assert_int_equal(k.n, KEPT_MOST);
 	assert_int_equal(k.dropped, CALLS - KEPT_MOST);
@@ -44,7 +43,6 @@ static void threads_follow_one_another(void **state)
 {
 	struct kept k = {};
 
-	(void)state;
 	fill(&k);
 	kept_sort(&k);
 	for (size_t i = 1; i < k.n; i++) {
@@ -62,7 +60,6 @@ static void what_is_removed_makes_room(void **state)
 {
 	struct kept k = {};
 
-	(void)state;
 	for (uint64_t i = 1; i <= KEPT_MOST; i++)
 		kept_add(&k, &(struct slow_call){.end = 5 * i, .ns = i, .tid = 7}, false);
 	kept_remove(&k, 8, 500);
@@ -85,7 +82,6 @@ static void no_calls_are_sorted(void **state)
 {
 	struct kept k = {};
 
-	(void)state;
 	kept_sort(&k);
 	assert_int_equal(k.n, 0);
 }

@@ -35,7 +35,6 @@ static void every_name_selects_its_number_and_no_other(void **state)
 {
 	char text[64];
 
-	(void)state;
 	for (uint32_t abi = 0; abi < 2; abi++)
 		for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++) {
 			struct syscall_config c = {};
@@ -52,7 +51,6 @@ static void selections_add_up(void **state)
 {
 	struct syscall_config c = {};
 
-	(void)state;
 	assert_int_equal(plumb_syscall_select(&c, "read"), 0);
 	assert_int_equal(plumb_syscall_select(&c, "write"), 0);
 	assert_int_equal(plumb_syscall_select(&c, "read"), 0);
@@ -87,7 +85,6 @@ static void rows_and_selection_agree(void **state)
 	};
 	char name[64];
 
-	(void)state;
 	for (uint32_t abi = 0; abi < 2; abi++)
 		for (size_t i = 0; i < LENGTH(numbers); i++) {
 			struct syscall_config c = {};
@@ -114,7 +111,6 @@ static void numbers_without_a_name_are_few(void **state)
 	struct syscall_config c = {};
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < PLUMB_OTHER_SYSCALLS; i++) {
 		snprintf(name, sizeof(name), "syscall_%d", 1000 + i);
 		assert_int_equal(plumb_syscall_select(&c, name), 0);
@@ -162,7 +158,6 @@ static void unknown_names_select_nothing(void **state)
 	};
 	const struct syscall_config empty = {};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(unknown); i++) {
 		struct syscall_config c = {};
 
@@ -181,7 +176,6 @@ static void keeping_fd_keeps_calls_on_descriptors(void **state)
 					      "getppid", "madvise",    "socket", "pipe2"};
 	struct syscall_config c = {};
 
-	(void)state;
 	plumb_syscall_narrow_fd(&c);
 	assert_int_equal(c.selected, 1);
 	for (size_t i = 0; i < LENGTH(with); i++) {
@@ -215,7 +209,6 @@ static void keeping_sized_keeps_calls_with_a_size(void **state)
 					      "close",  "ppoll", "bind"};
 	struct syscall_config c = {};
 
-	(void)state;
 	plumb_syscall_narrow_sized(&c);
 	for (size_t i = 0; i < LENGTH(with); i++) {
 		const char *const one[] = {with[i], NULL};
@@ -240,7 +233,6 @@ static void keeping_never_adds(void **state)
 	static const char *const some[] = {"read", "openat", "getpid", COMPAT "syscall_3", NULL};
 	struct syscall_config c = selection_of(some);
 
-	(void)state;
 	plumb_syscall_narrow_fd(&c);
 	assert_true(selects(&c, __NR_read, PLUMB_ABI_NATIVE));
 	assert_true(selects(&c, __NR_openat, PLUMB_ABI_NATIVE));
@@ -254,7 +246,6 @@ static void nothing_selected_is_everything_not_none(void **state)
 {
 	struct syscall_config c = {};
 
-	(void)state;
 	assert_false(plumb_syscall_none(&c));
 	c.selected = 1;
 	assert_true(plumb_syscall_none(&c));
@@ -269,7 +260,6 @@ static void only_a_few_native_calls_are_listed(void **state)
 	struct syscall_config c = selection_of(three), all = {};
 	uint32_t nrs[3] = {};
 
-	(void)state;
 	assert_int_equal(plumb_syscall_selected(&c, nrs, 3), 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(selects(&c, nrs[i], PLUMB_ABI_NATIVE));
@@ -287,7 +277,6 @@ static void configuring_copies_the_selection(void **state)
 	static const char *const two[] = {"sendto", COMPAT "syscall_3", NULL};
 	struct syscall_config c, selection = selection_of(two);
 
-	(void)state;
 	selection.has_size = 1;
 	selection.max_size = 7;
 	selection.min_ns = 9;
@@ -306,7 +295,6 @@ static void calibration_filters_as_the_tool_does_but_takes_its_own_call(void **s
 	static const char *const one[] = {"sendto", NULL};
 	struct syscall_config c, selection = selection_of(one);
 
-	(void)state;
 	selection.has_fd = selection.has_size = selection.only_errors = 1;
 	selection.fd = 3;
 	selection.min_size = selection.max_size = 100;
@@ -329,7 +317,6 @@ static void forks_and_sigreturns_are_known(void **state)
 {
 	struct syscall_config c, selection = {};
 
-	(void)state;
 	for (int calibration = 0; calibration < 2; calibration++) {
 		plumb_syscall_configure(&c, &selection, calibration);
 		assert_int_equal(c.forks[0][0], __NR_clone);

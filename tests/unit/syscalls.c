@@ -29,7 +29,6 @@ static void known_numbers_have_their_names(void **state)
 		{__NR_io_uring_enter, "io_uring_enter"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++)
 		assert_string_equal(name(known[i].nr, PLUMB_ABI_NATIVE), known[i].name);
 }
@@ -66,14 +65,12 @@ static void compare_with_header(const char *compiler, const char *header, uint32
 
 static void every_call_of_the_headers_has_its_name(void **state)
 {
-	(void)state;
 	compare_with_header("${CC:-cc}", "asm/unistd.h", PLUMB_ABI_NATIVE, "");
 }
 
 /* Since 5.1 a new call has one number everywhere; the oldest of them are in all headers. */
 static void newer_calls_have_their_names_whatever_the_headers(void **state)
 {
-	(void)state;
 	for (uint32_t abi = 0; abi < 2; abi++) {
 		const char *prefix = plumb_syscall_tables[abi].prefix;
 
@@ -91,7 +88,6 @@ static void newer_calls_have_their_names_whatever_the_headers(void **state)
 
 static void calls_of_32_bits_are_kept_apart(void **state)
 {
-	(void)state;
 	assert_string_equal(plumb_syscall_tables[PLUMB_ABI_NATIVE].prefix, "");
 	assert_string_equal(plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix, COMPAT);
 #if defined(__x86_64__)
@@ -120,7 +116,6 @@ static void calls_of_32_bits_are_kept_apart(void **state)
 
 static void numbers_without_a_name_are_printed(void **state)
 {
-	(void)state;
 	assert_string_equal(name(511, PLUMB_ABI_NATIVE), "syscall_511");
 	assert_string_equal(name(512, PLUMB_ABI_NATIVE), "syscall_512");
 	assert_string_equal(name(999, PLUMB_ABI_NATIVE), "syscall_999");
@@ -135,7 +130,6 @@ static void numbers_without_a_name_are_printed(void **state)
 
 static void x32_calls_are_marked(void **state)
 {
-	(void)state;
 #if defined(__x86_64__)
 	assert_string_equal(name(X32 | __NR_read, PLUMB_ABI_NATIVE), "x32:read");
 	assert_string_equal(name(X32 | __NR_sendto, PLUMB_ABI_NATIVE), "x32:sendto");
@@ -151,7 +145,6 @@ static void names_are_cut_to_their_room(void **state)
 {
 	char text[5] = "????";
 
-	(void)state;
 	assert_string_equal(
 		plumb_syscall_name(__NR_exit_group, PLUMB_ABI_NATIVE, text, sizeof(text)), "exit");
 	assert_string_equal(plumb_syscall_name(UINT32_MAX, PLUMB_ABI_NATIVE, text, sizeof(text)),
@@ -163,7 +156,6 @@ static void fields_print_a_key(void **state)
 	struct syscall_key key = {.nr = __NR_sendto};
 	char text[64];
 
-	(void)state;
 	assert_int_equal(plumb_n_syscall_fields, 2);
 	plumb_field_format(&plumb_syscall_fields[0], &key, text, sizeof(text));
 	assert_string_equal(text, "sendto");
@@ -214,7 +206,6 @@ static void calls_have_their_functions(void **state)
 	};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		plumb_syscall_function(known[i].nr, text, sizeof(text));
 		check(!strcmp(text, known[i].function), "%s, not %s", text, known[i].function);
@@ -234,7 +225,6 @@ static void calls_that_are_not_here_have_others_instead(void **state)
 {
 	const char *call, *text;
 
-	(void)state;
 #if defined(__x86_64__)
 	assert_string_equal(instead("open"), "");
 	assert_string_equal(instead("fork"), "");

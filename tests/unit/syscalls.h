@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscalls: names of system calls by number, for tests. */
-#ifndef UNIT_SYSCALLS_H
-#define UNIT_SYSCALLS_H
+#pragma once
 
 #include "unit.h"
 #include <plumb/syscalls/syscall-options.h>
@@ -18,5 +17,3 @@ static const char *name(uint32_t nr, uint32_t abi)
 
 	return plumb_syscall_name(nr, abi, text, sizeof(text));
 }
-
-#endif

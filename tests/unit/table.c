@@ -66,7 +66,6 @@ static bool has_column(const char *heading)
 
 static void figures_are_below_their_headings(void **state)
 {
-	(void)state;
 	begin_report();
 	add_row("nginx", 7, 20000, 1500);
 	add_row("sh", 4194304, 3, 2000000);
@@ -98,7 +97,6 @@ static void units(void **state)
 	} units[] = {{PLUMB_NS, "1500000ns"}, {PLUMB_US, "1500us"}, {PLUMB_MS, "1.50ms"}};
 	char digits[32];
 
-	(void)state;
 	begin_report();
 	add_row("sh", 7, 1, 1500000);
 	for (size_t i = 0; i < LENGTH(units); i++) {
@@ -112,7 +110,6 @@ static void units(void **state)
 
 static void errors_and_rates_where_there_are_some(void **state)
 {
-	(void)state;
 	begin_report();
 	tool.measure.errors = true;
 	add_row("sh", 7, 10, 100);
@@ -139,7 +136,6 @@ static void errors_and_rates_where_there_are_some(void **state)
 
 static void names_are_one_word_of_printable_text(void **state)
 {
-	(void)state;
 	begin_report();
 	add_row("\x1b[2J\n\x7f", 1, 9, 100);
 	add_row("", 2, 8, 100);
@@ -154,7 +150,6 @@ static void names_are_one_word_of_printable_text(void **state)
 
 static void rows_beyond_max_keys(void **state)
 {
-	(void)state;
 	begin_report();
 	add_row("sh", 7, 10, 100);
 	add_row(NULL, 0, 5, 100);
@@ -176,7 +171,6 @@ static void paths_are_cut_at_their_beginning(void **state)
 	static const struct plumb_field fields[] = {
 		{.name = "path", .bit = PLUMB_BY_TOOL, .format = format_path}};
 
-	(void)state;
 	begin_report();
 	tool.keys.fields = fields;
 	tool.keys.n_fields = 1;
@@ -214,7 +208,6 @@ static void sorted_by_any_column(void **state)
 		{"errors", "some", NULL},
 	};
 
-	(void)state;
 	begin_report();
 	tool.measure.errors = true;
 	add_row("slow", 1, 2, 1000000);
@@ -237,7 +230,6 @@ static void sorted_by_any_column(void **state)
 
 static void hidden_rows_are_told(void **state)
 {
-	(void)state;
 	begin_report();
 	add_row("a", 1, 30, 100);
 	add_row("b", 2, 20, 100);
@@ -260,7 +252,6 @@ static void hidden_rows_are_told(void **state)
 
 static void without_rows_it_says_so(void **state)
 {
-	(void)state;
 	begin_report();
 	print();
 	assert_int_equal(n_lines, 2);

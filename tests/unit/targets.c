@@ -5,7 +5,6 @@
 
 static void kinds_are_told_by_their_beginning(void **state)
 {
-	(void)state;
 	assert_int_equal(plumb_target_kind("tcp_sendmsg"), PLUMB_TARGET_FUNCTION);
 	assert_int_equal(plumb_target_kind("t"), PLUMB_TARGET_FUNCTION);
 	assert_int_equal(plumb_target_kind("udp_sendmsg"), PLUMB_TARGET_FUNCTION);
@@ -37,7 +36,6 @@ static void forms_that_are_wrong_are_told(void **state)
 		{"./a:f", "u:FILE:FUNCTION"}, {"/a", "u:FILE:FUNCTION"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(right); i++)
 		check(!plumb_target_flaw(right[i]), "%s", right[i]);
 	for (size_t i = 0; i < LENGTH(wrong); i++) {
@@ -79,7 +77,6 @@ static void names_are_by_number(void **state)
 	};
 	char text[128];
 
-	(void)state;
 	assert_int_equal(plumb_targets_first_of(&targets, 0), 3);
 	assert_int_equal(plumb_targets_first_of(&targets, 1), 5);
 	assert_int_equal(plumb_targets_first_of(&targets, 2), targets.n);
@@ -96,7 +93,6 @@ static void files_of_one_name_keep_their_paths(void **state)
 {
 	char text[128];
 
-	(void)state;
 	files[1].path = "/opt/libc.so.6";
 	assert_string_equal(plumb_targets_name(&targets, 3, false, text, sizeof(text)),
 			    "u:/lib/libc.so.6:malloc");
@@ -121,7 +117,6 @@ static void a_function_is_a_target_once(void **state)
 	struct plumb_targets found = {};
 	size_t alone;
 
-	(void)state;
 	add(&found, glob);
 	assert_int_equal(plumb_targets_count(&found), 0);
 	alone = found.n;

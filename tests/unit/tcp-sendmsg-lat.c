@@ -61,7 +61,6 @@ static const struct sample prefix_samples[] = {
 
 static void prefixes(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < LENGTH(prefix_samples); i++)
 		check(!strcmp(prefix(prefix_samples[i].text), prefix_samples[i].said),
 		      "'%s' is %s, not %s", prefix_samples[i].text, prefix(prefix_samples[i].text),
@@ -74,7 +73,6 @@ static void masks_have_so_many_ones(void **state)
 	struct tcp_prefix p;
 	char text[32];
 
-	(void)state;
 	for (unsigned int bits = 0; bits <= 128; bits++) {
 		snprintf(text, sizeof(text), "::/%u", bits);
 		assert_int_equal(tcp_parse_prefix(text, &p), 0);
@@ -97,7 +95,6 @@ static void ports(void **state)
 		{"4294967297", 0, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		struct tcp_ports p = {4711, 4712};
 		int err = tcp_parse_ports(samples[i].text, &p);
@@ -163,7 +160,6 @@ static void endpoints(void **state)
 		{"[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]/128:6553500000000000000000000000", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++)
 		check(!strcmp(endpoint(samples[i].text), samples[i].said), "'%s' is %s, not %s",
 		      samples[i].text, endpoint(samples[i].text), samples[i].said);
@@ -188,7 +184,6 @@ static void sizes_are_classes(void **state)
 	struct send_key key = {};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < TCP_N_FIELDS; i++)
 		if (!strcmp(tcp_fields[i].name, "size"))
 			size = &tcp_fields[i];
@@ -235,7 +230,6 @@ static void a_port_of_a_server_is_in_one_column(void **state)
 	const struct send_key out = {.rport = 80}, in = {.lport = 6379}, none = {};
 	struct plumb_options o = {};
 
-	(void)state;
 	assert_string_equal(shown("rport", &out), "80/80");
 	assert_string_equal(shown("lport", &out), "0/0");
 	assert_true(tcp_take_key("port", &o));

@@ -38,7 +38,6 @@ static void lines_of_labels(void **state)
 	char line[128];
 	int found;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		strcpy(line, samples[i].line);
 		why = NULL;
@@ -80,7 +79,6 @@ static void entries_of_one_name_are_one_label(void **state)
 	struct tcp_labels labels = {};
 	char said[256];
 
-	(void)state;
 	assert_int_equal(READ(&labels,
 			      "# all\n\n10.0.0.1 a\n10.0.0.2 b\n10.0.0.1:80 a\n"
 			      "10.0.0.2:80 c\n[::1]:80 b",
@@ -121,7 +119,6 @@ static void bad_lines_are_named(void **state)
 	};
 	char said[1024];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(samples); i++) {
 		struct tcp_labels labels = {};
 		int err = read_labels(&labels, samples[i].text, samples[i].n, said, sizeof(said));
@@ -140,7 +137,6 @@ static void near_entries_are_two(void **state)
 	struct tcp_labels labels = {};
 	char said[256];
 
-	(void)state;
 	assert_int_equal(READ(&labels,
 			      "10.0.0.0/16 a\n10.0.0.0/17 a\n10.0.128.0/17 a\n10.0.0.0/16:1 a\n"
 			      "10.0.0.0/16:2 a\n::/0 a\n0.0.0.0/0 a\n",
@@ -156,7 +152,6 @@ static void there_is_a_limit(void **state)
 	struct tcp_labels labels = {};
 	size_t n = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < TCP_MAX_LABELS; i++)
 		n += snprintf(text + n, sizeof(text) - n, "10.0.%u.%u n%u\n", i / 256, i % 256, i);
 	assert_int_equal(read_labels(&labels, text, n, said, sizeof(said)), 0);
@@ -171,7 +166,6 @@ static void a_file_that_is_not_there_is_named(void **state)
 {
 	struct tcp_labels labels = {};
 
-	(void)state;
 	listen_to_stderr();
 	assert_int_equal(tcp_labels_read(&labels, "/nonexistent/labels"), -EINVAL);
 	assert_int_equal(tcp_labels_read(&labels, "/dev/zero"), -EINVAL);

@@ -23,7 +23,6 @@ static void columns_are_as_wide_as_their_cells(void **state)
 	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char *text;
 
-	(void)state;
 	for (int i = 1; i <= 2; i++) {
 		plumb_text_table_cell(g, "probe%d", i);
 		plumb_text_table_cell(g, "%d", i * i * i * 1234);
@@ -41,7 +40,6 @@ static void the_last_column_is_wrapped_between_words(void **state)
 	struct plumb_text_table *g = plumb_text_table_new(headings, 3);
 	char *text;
 
-	(void)state;
 	plumb_text_table_cell(g, "%030d", 0);
 	plumb_text_table_cell(g, "1");
 	plumb_text_table_cell(g, "%s",
@@ -61,7 +59,6 @@ static void a_word_that_is_too_long_stays_whole(void **state)
 	struct plumb_text_table *g = plumb_text_table_new(one, 1);
 	char *text;
 
-	(void)state;
 	plumb_text_table_cell(g, "%0100d", 7);
 	text = printed(g);
 	assert_int_equal(strlen(text), strlen("A\n") + 101);
@@ -72,7 +69,6 @@ static void without_rows_there_are_no_headings(void **state)
 {
 	char *text = printed(plumb_text_table_new(headings, 3));
 
-	(void)state;
 	assert_string_equal(text, "");
 	free(text);
 }

@@ -33,7 +33,6 @@ static int begin(void **state)
 {
 	struct plumb_thread_stat stat = {};
 
-	(void)state;
 	if (pipe(sleeper.ends) || pthread_create(&sleeper.thread, NULL, fall_asleep, NULL))
 		return -1;
 	while (!sleeper.tid ||
@@ -45,7 +44,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	if (write(sleeper.ends[1], "", 1) != 1)
 		return -1;
 	return pthread_join(sleeper.thread, NULL);
@@ -56,7 +54,6 @@ static void a_name_may_look_like_a_state(void **state)
 	struct plumb_thread_stat stat = {};
 	char comm[PLUMB_COMM_LEN];
 
-	(void)state;
 	assert_int_equal(plumb_thread_stat(getpid(), sleeper.tid, &stat), 0);
 	assert_int_equal(stat.state, 'S');
 	plumb_thread_comm(getpid(), sleeper.tid, comm);
@@ -68,7 +65,6 @@ static void it_began_while_this_program_ran(void **state)
 	struct plumb_thread_stat own = {}, other = {};
 	struct timespec now;
 
-	(void)state;
 	assert_int_equal(plumb_thread_stat(getpid(), getpid(), &own), 0);
 	assert_int_equal(plumb_thread_stat(getpid(), sleeper.tid, &other), 0);
 	clock_gettime(CLOCK_BOOTTIME, &now);
@@ -82,7 +78,6 @@ static void it_sleeps_since_it_fell_asleep(void **state)
 {
 	uint64_t slept = plumb_thread_slept(getpid(), sleeper.tid);
 
-	(void)state;
 	if (!slept && access("/proc/self/sched", R_OK))
 		skip(); /* CONFIG_SCHED_DEBUG is off */
 	check(slept + PLUMB_SECOND / 20 >= sleeper.before &&
@@ -97,7 +92,6 @@ static void a_thread_that_is_gone_says_nothing(void **state)
 	char comm[PLUMB_COMM_LEN], text[64];
 	pid_t child = fork();
 
-	(void)state;
 	if (!child)
 		_exit(0);
 	waitpid(child, NULL, 0);
@@ -112,7 +106,6 @@ static void a_thread_that_is_gone_says_nothing(void **state)
 
 static void a_thread_has_a_process(void **state)
 {
-	(void)state;
 	assert_int_equal(plumb_thread_process(sleeper.tid), getpid());
 }
 
@@ -120,7 +113,6 @@ static void names_are_compared_as_a_whole(void **state)
 {
 	struct plumb_options o = {};
 
-	(void)state;
 	assert_true(plumb_thread_is_named(&o, getpid(), sleeper.tid));
 	o.n_comms = 1;
 	strcpy(o.comms[0], ") R (");
@@ -133,7 +125,6 @@ static void note_id(void *context, uint32_t pid, uint32_t tid)
 {
 	uint64_t *seen = context;
 
-	(void)pid;
 	*seen += tid == *(seen + 1);
 }
 
@@ -144,7 +135,6 @@ static void walks_what_is_asked_for(void **state)
 	uint64_t seen[2] = {};
 	pid_t child = fork();
 
-	(void)state;
 	if (!child) {
 		pause();
 		_exit(0);

@@ -19,7 +19,6 @@ static void the_pid_goes_where_it_is_wanted(void **state)
 		{"awk '{ }' {", "exec awk '{ }' {"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		char *line = run_tool_line(known[i].tool, 4711);
 
@@ -43,7 +42,6 @@ static void a_metric_is_what_the_group_matches(void **state)
 	char text[16];
 	regex_t regex;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		bool found;
 
@@ -62,7 +60,6 @@ static void a_metric_is_a_number_above_0(void **state)
 					    "inf", "nan", "1e999", "abc", "1 ",  "0x10"};
 	double number = 7;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(wrong); i++)
 		check(metric_parse(wrong[i], &number) == -EINVAL && number == 7, "'%s'", wrong[i]);
 	assert_int_equal(metric_parse("1234.5", &number), 0);
@@ -81,7 +78,6 @@ static void output_is_cut_into_lines(void **state)
 	static const char output[] = "one\ntwo\r\n\nthree\r  33%\r 100%\nlast";
 	char text[6000], *beyond;
 
-	(void)state;
 	for (size_t piece = 1; piece < sizeof(output); piece++) {
 		struct lines l = {.each = note_line, .context = text};
 
@@ -163,7 +159,6 @@ static void of_a_quiet_machine_nothing_is_noted(void **state)
 {
 	struct notes n;
 
-	(void)state;
 	quiet_machine();
 	notes_begin(&n, root);
 	notes_run_begins(&n);
@@ -190,7 +185,6 @@ static void what_is_seen_is_noted(void **state)
 	};
 	struct notes n;
 
-	(void)state;
 	quiet_machine();
 	notes_begin(&n, root);
 	notes_run_begins(&n);
@@ -214,7 +208,6 @@ static void turbo_has_two_switches(void **state)
 	static const char *const wanted[] = {"turbo is on: the frequency depends on load and heat"};
 	struct notes n;
 
-	(void)state;
 	quiet_machine();
 	put(CPU "intel_pstate/no_turbo", "0\n");
 	notes_begin(&n, root);
@@ -223,7 +216,6 @@ static void turbo_has_two_switches(void **state)
 
 static int make_root(void **state)
 {
-	(void)state;
 	return !mkdtemp(root);
 }
 
@@ -231,7 +223,6 @@ static int remove_root(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }

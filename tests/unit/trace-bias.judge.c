@@ -55,7 +55,6 @@ static void a_known_change_is_called_what_it_is(void **state)
 		{0, 10, UNBIASED, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		enum verdict opposite = known[i].truth == BIASED ? UNBIASED : BIASED;
 		size_t verdicts[3], held;
@@ -75,7 +74,6 @@ static void a_change_at_the_limit_is_left_undecided(void **state)
 {
 	size_t verdicts[3], held;
 
-	(void)state;
 	tally(5, 3, verdicts, &held);
 	check(verdicts[UNDECIDED] >= SEEDS * 90 / 100 && verdicts[UNDECIDED] < SEEDS,
 	      "%zu unbiased, %zu undecided, %zu biased", verdicts[UNBIASED], verdicts[UNDECIDED],
@@ -87,7 +85,6 @@ static void as_many_more_as_it_says_decide(void **state)
 	size_t undecided = 0, decided = 0;
 	uint64_t seed = 88172645463325252;
 
-	(void)state;
 	for (int i = 0; i < SEEDS; i++) {
 		struct judgement j = judged(2, 10, PAIRS, &seed);
 
@@ -110,7 +107,6 @@ static void how_many_more_is_by_the_root(void **state)
 	static const double near[] = {100, 100, 102, 102, 108, 108};
 	struct judgement j = judge(without, at_limit, 6, 5, 1);
 
-	(void)state;
 	assert_int_equal(j.verdict, UNDECIDED);
 	assert_int_equal(j.more, JUDGE_MOST);
 	j = judge(without, near, 6, 5, 1);
@@ -127,7 +123,6 @@ static void bounds_belong_to_the_verdict(void **state)
 	static const double five[] = {105, 105, 105, 105, 105};
 	static const double less[] = {94, 94, 94, 94, 94};
 
-	(void)state;
 	assert_int_equal(judge(without, five, 5, 5.001, 1).verdict, UNBIASED);
 	assert_int_equal(judge(without, five, 5, 4.999, 1).verdict, BIASED);
 	assert_int_equal(judge(without, less, 5, 6.001, 1).verdict, UNBIASED);
@@ -142,7 +137,6 @@ static void pairs_are_compared_not_runs(void **state)
 	static const double with[] = {110, 220, 440, 880, 1100};
 	struct judgement j = judge(without, with, 5, 5, 1);
 
-	(void)state;
 	assert_int_equal(j.verdict, BIASED);
 	check(j.change.low > 9.999 && j.change.high < 10.001, "%f to %f", j.change.low,
 	      j.change.high);

@@ -41,7 +41,6 @@ static void what_has_the_name_comes_before_what_was_made_of_it(void **state)
 {
 	struct plumb_lists *lists = lists_of(symbols);
 
-	(void)state;
 	look_up(lists, "whole");
 	assert_int_equal(n, 4);
 	assert_string_equal(all[0].name, "whole");
@@ -66,7 +65,6 @@ static void symbols_tell_what_is_barred(void **state)
 {
 	struct plumb_lists *lists = lists_of(symbols);
 
-	(void)state;
 	assert_true(plumb_lists_know_blacklist(lists));
 	assert_false(plumb_lists_know_traceable(lists));
 	look_up(lists, "barred_one");
@@ -87,7 +85,6 @@ static void without_such_symbols_sections_are_all_that_is_known(void **state)
 	char text[sizeof(symbols)];
 	struct plumb_lists *lists;
 
-	(void)state;
 	memcpy(text, symbols, sizeof(text));
 	memcpy(strstr(text, "_kbl_addr_"), "_xxx_xxxx_", 10);
 	lists = lists_of(text);
@@ -104,7 +101,6 @@ static void names_that_are_near_are_offered(void **state)
 	struct plumb_lists *lists = lists_of(symbols);
 	char suggestion[256];
 
-	(void)state;
 	assert_string_equal(plumb_lists_suggest(lists, "whol", suggestion, sizeof(suggestion)),
 			    "; did you mean whole");
 	assert_string_equal(plumb_lists_suggest(lists, "parde", suggestion, sizeof(suggestion)),
@@ -126,7 +122,6 @@ static void odd_symbols_do_no_harm(void **state)
 					    "ffffffff81000000 T",
 					    "1 T __noinstr_text_end\n2 T __noinstr_text_start\n"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		struct plumb_lists *lists = lists_of(texts[i]);
 
@@ -138,7 +133,6 @@ static void odd_symbols_do_no_harm(void **state)
 
 static int release(void **state)
 {
-	(void)state;
 	free(all);
 	all = NULL;
 	return 0;

@@ -27,7 +27,6 @@ static int make_tree(void **state)
 	char path[512];
 	FILE *list, *f;
 
-	(void)state;
 	if (!mkdtemp(root) || chdir(root))
 		return -1;
 	list = fopen("available_events", "w");
@@ -62,7 +61,6 @@ static int remove_tree(void **state)
 {
 	char command[64];
 
-	(void)state;
 	close(tree);
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return chdir("/") || system(command);
@@ -88,7 +86,6 @@ static void names_and_globs_find_their_tracepoints(void **state)
 {
 	struct plumb_tracepoints found;
 
-	(void)state;
 	assert_string_equal(ids("sched:sched_switch"), "11");
 	assert_string_equal(ids("sched:sched_wak*"), "12,13");
 	assert_string_equal(ids("sched:*"), "11,12,13");
@@ -107,7 +104,6 @@ static void one_name_takes_no_list(void **state)
 {
 	static const char no_enable[] = "events/made/made_up/enable";
 
-	(void)state;
 	assert_int_equal(rename("available_events", "away"), 0);
 	assert_string_equal(ids("made:made_up"), "4000000000");
 	assert_int_equal(rename("away", "available_events"), 0);
@@ -133,7 +129,6 @@ static void refuses(const char *pattern, int error, const char *words)
 
 static void what_is_not_there_is_an_error_with_near_names(void **state)
 {
-	(void)state;
 	refuses("sched:sched_swich", ENOENT,
 		"no such tracepoint: sched:sched_swich; did you mean sched_switch?\n");
 	refuses("sched:sched_wakng", ENOENT, "did you mean sched_waking or sched_wakeup?\n");
@@ -153,7 +148,6 @@ static void what_is_not_category_and_name_is_an_error(void **state)
 		"",     ":",  "sched", "sched:", ":sched", "*", "a:b:c", "sched:sched_switch:",
 		"a::b", "::*"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(wrong); i++)
 		refuses(wrong[i], EINVAL, "should be CATEGORY:NAME");
 }
@@ -162,7 +156,6 @@ static void a_tree_without_a_list_is_an_error(void **state)
 {
 	int real = tree;
 
-	(void)state;
 	tree = open("/proc/self", O_RDONLY | O_DIRECTORY);
 	refuses("*:*", ENOENT, "the list of tracepoints (tracefs): No such file");
 	close(tree);
@@ -176,7 +169,6 @@ static void the_kernels_own_are_found(void **state)
 	struct plumb_tracepoints one, all;
 	int tracefs;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	tracefs = plumb_tracefs_open();
@@ -221,7 +213,6 @@ static void opening_tracefs_leaves_the_mounts_as_they_are(void **state)
 	char *before;
 	int tracefs;
 
-	(void)state;
 	if (geteuid())
 		skip(); /* it is for root */
 	before = strdup(mounts());

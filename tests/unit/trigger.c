@@ -51,7 +51,6 @@ static void good_ones_are_taken(void **state)
 		{&sums, "mean>10us", PLUMB_TERM_MEAN, false, false, PLUMB_PLAIN, 10000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(good); i++) {
 		const struct plumb_trigger t = parsed(good[i].tool, good[i].text);
 
@@ -110,7 +109,6 @@ static void bad_ones_are_refused_where_they_are(void **state)
 	struct plumb_trigger t;
 	char why[256];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		assert_int_equal(
 			plumb_trigger_parse(bad[i].text, bad[i].tool, &t, why, sizeof(why)),
@@ -128,7 +126,6 @@ static bool holds(const struct plumb_tool *tool, const char *text, uint64_t valu
 
 static void comparisons_are_exact(void **state)
 {
-	(void)state;
 	assert_false(holds(&times, "p99>50ms", 50 * MS, 1));
 	assert_true(holds(&times, "p99>50ms", 50 * MS + 1, 1));
 	assert_true(holds(&times, "p99>=50ms", 50 * MS, 1));
@@ -153,7 +150,6 @@ static void medians_take_both_middles(void **state)
 	const struct plumb_trigger above = parsed(&times, "p50>2*median");
 	const struct plumb_trigger below = parsed(&times, "p50<0.5*median");
 
-	(void)state;
 	assert_false(plumb_trigger_holds(&above, 60, MS, MS, odd, LENGTH(odd)));
 	assert_true(plumb_trigger_holds(&above, 61, MS, MS, odd, LENGTH(odd)));
 	assert_true(plumb_trigger_holds(&below, 14, MS, MS, odd, LENGTH(odd)));
@@ -174,7 +170,6 @@ static void intervals_are_judged_by_their_length(void **state)
 	const struct plumb_trigger calls = parsed(&counts, "count>3*median");
 	const struct plumb_trigger longest = parsed(&times, "max>3*median");
 
-	(void)state;
 	assert_true(holds(&counts, "count>=1", 1, 1));
 	assert_true(holds(&counts, "count>500", 501, 334 * MS));
 	assert_true(holds(&times, "max>=80ms", 90 * MS, 10 * MS));
@@ -209,7 +204,6 @@ static void values_are_of_the_row(void **state)
 	const struct plumb_row none = {.errors = 1};
 	struct plumb_trigger t;
 
-	(void)state;
 	t = parsed(&times, "p99>1ms");
 	assert_int_equal(plumb_trigger_value(&t, &row), 10);
 	assert_int_equal(plumb_trigger_value(&t, &none), PLUMB_NO_VALUE);
@@ -258,7 +252,6 @@ static void wrong_keys_are_refused(void **state)
 	struct plumb_trigger_key key;
 	char why[256], text[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++) {
 		strcpy(text, bad[i][0]);
 		check(plumb_trigger_key_parse(text, &calls, BY, &key, why, sizeof(why)) == -EINVAL,
@@ -288,7 +281,6 @@ static void keys_match_as_rows_print_them(void **state)
 	const struct plumb_trigger_key all = {};
 	const struct plumb_row other = {};
 
-	(void)state;
 	assert_true(matches("pid=23,comm=a b", "a b", 23, 0));
 	assert_false(matches("pid=23,comm=a b", "a b", 24, 0));
 	assert_false(matches("pid=23,comm=a b", "ab", 23, 0));

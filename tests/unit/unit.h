@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* unit: cmocka, and what several tests need.  Each file is a program that prints TAP. */
-#ifndef UNIT_H
-#define UNIT_H
+#pragma once
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -57,5 +56,3 @@ static inline uint64_t next_random(uint64_t *state)
 	*state ^= *state << 17;
 	return *state;
 }
-
-#endif

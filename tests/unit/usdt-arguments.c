@@ -62,7 +62,6 @@ static void x86_operands_are_parsed(void **state)
 		{"4@4096(,%rax,8)", MEMORY(4, 4096, NONE, AX, 3, 0)},
 	};
 
-	(void)state;
 	check_all(all, LENGTH(all), EM_X86_64);
 }
 
@@ -83,7 +82,6 @@ static void arm64_operands_are_parsed(void **state)
 		{"4@[x1, w2, uxtw]", MEMORY(4, 0, 8, 16, 0, PLUMB_USDT_UXTW)},
 	};
 
-	(void)state;
 	check_all(all, LENGTH(all), EM_AARCH64);
 }
 
@@ -99,7 +97,6 @@ static void refuse(const char *text, int machine, const char *words)
 
 static void refusals_have_reasons(void **state)
 {
-	(void)state;
 	refuse("8@sym(%rip)", EM_X86_64, "symbol");
 	refuse("8@sym+16(%rip)", EM_X86_64, "symbol");
 	refuse("8@16+sym(%rip)", EM_X86_64, "symbol");
@@ -158,7 +155,6 @@ static void malformed_operands_are_refused(void **state)
 					  "8@[x0, w1]", "8@[x0 x1]", "8@[x0, x1, sxtw]",
 					  "8@x",        "8@[x0]]"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(x86); i++)
 		refuse(x86[i], EM_X86_64, "");
 	for (size_t i = 0; i < LENGTH(arm); i++)
@@ -169,7 +165,6 @@ static void lists_are_cut_at_blanks(void **state)
 {
 	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
 
-	(void)state;
 	assert_int_equal(plumb_usdt_arguments("", EM_X86_64, list), 0);
 	assert_int_equal(plumb_usdt_arguments("  ", EM_X86_64, list), 0);
 	assert_int_equal(plumb_usdt_arguments("-4@%edi 8f@%xmm0  8@$3 ", EM_X86_64, list), 3);
@@ -205,7 +200,6 @@ static void damaged_text_does_no_harm(void **state)
 	uint64_t seed = 41;
 	size_t taken = 0;
 
-	(void)state;
 	for (int round = 0; round < 1000000; round++) {
 		char text[sizeof(source)];
 		int n;

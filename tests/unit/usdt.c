@@ -60,7 +60,6 @@ static void compile(const char *flags)
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -98,7 +97,6 @@ static const char *found_by(const char *target)
 
 static void names_and_globs_find_probes(void **state)
 {
-	(void)state;
 	assert_string_equal(found_by("./pie:app:begin"), "app:begin/2");
 	assert_string_equal(found_by("./pie:app:end"), "app:end/1");
 	assert_string_equal(found_by("./pie:*:begin"), "app:begin/2 other:begin/1");
@@ -140,14 +138,12 @@ static void places_are_those_of_the_code(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++)
 		probes_of(files[i]);
 }
 
 static void odd_notes_are_passed_over(void **state)
 {
-	(void)state;
 	assert_string_equal(found_by("./odd:*:*"), "p:last/1");
 }
 
@@ -168,7 +164,6 @@ static void refused(const char *target, int error, const char *words)
 
 static void what_is_not_there_is_said(void **state)
 {
-	(void)state;
 	refused("./pie:app:begun", ENOENT, "no USDT probe app:begun in ./pie; did you mean begin");
 	refused("./pie:ap:begin", ENOENT,
 		"no USDT probe ap:begin in ./pie; did you mean app:begin");
@@ -192,7 +187,6 @@ static void a_file_that_is_cut_off_is_not_said_to_have_none(void **state)
 	size_t size;
 	char *data = contents("pie", &size);
 
-	(void)state;
 	write_file("cut", data, size / 2);
 	refused("./cut:app:begin", ENOENT, "cut has no USDT probes, or is damaged");
 	free(data);
@@ -207,7 +201,6 @@ static void broken_files_do_no_harm(void **state)
 	size_t size, left, refusals = 0;
 	char *data, *copy;
 
-	(void)state;
 	listen_to_stderr();
 	for (int round = 0; round < 3000; round++) {
 		data = contents(files[round % 3], &size);

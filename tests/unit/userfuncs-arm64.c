@@ -59,7 +59,6 @@ static const char source[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -91,7 +90,6 @@ static void returns_are_found(void **state)
 		{"table_go", 1, {8}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		struct plumb_userfuncs found = find(known[i].name);
 		const struct plumb_userfunc *u = &found.list[0];
@@ -110,7 +108,6 @@ static void tail_calls_are_told(void **state)
 	static const char *const names[] = {"tail",         "tail_conditional", "tail_bit",
 					    "tail_pointer", "tail_signed",      "table_not"};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		struct plumb_userfuncs found = find(names[i]);
 		const char *why = found.list[0].return_obstacle;
@@ -149,7 +146,6 @@ static void first_instructions_that_cannot_be_probed(void **state)
 		{"first_vector", "an address relative to it"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++) {
 		struct plumb_userfuncs found = find(known[i].name);
 		const char *why = found.list[0].obstacle;
@@ -175,7 +171,6 @@ static void first_instructions_are_stepped_or_emulated(void **state)
 
 	struct plumb_userfuncs nop = find("other");
 
-	(void)state;
 	check(nop.list[0].is_stepped == !!getenv("NOPS_ARE_STEPPED"), "nop");
 	plumb_userfuncs_free(&nop);
 	for (size_t i = 0; i < LENGTH(known); i++) {
@@ -203,7 +198,6 @@ int main(void)
 
 static void only_on_arm64(void **state)
 {
-	(void)state;
 	skip();
 }
 

@@ -54,7 +54,6 @@ static const char source[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -102,7 +101,6 @@ static void an_offset_is_where_an_instruction_begins(void **state)
 {
 	struct plumb_userfuncs whole = find("./c:tail"), found;
 
-	(void)state;
 	plumb_userfuncs_free(&whole);
 	whole = find("./c:other");
 	found = find("./c:other+" NEXT);
@@ -125,7 +123,6 @@ static void an_instruction_that_the_kernel_refuses_is_an_obstacle(void **state)
 {
 	struct plumb_userfuncs found = find("./c:refused");
 
-	(void)state;
 	assert_non_null(strstr(found.list[0].obstacle, "the kernel refuses"));
 	plumb_userfuncs_free(&found);
 	found = find("./c:other");
@@ -140,7 +137,6 @@ static void go_returns_are_found(void **state)
 	struct plumb_userfuncs found = find("./go:other");
 	struct plumb_userfunc *u = &found.list[0];
 
-	(void)state;
 	assert_true(found.is_go);
 	assert_int_equal(u->n_returns, 2);
 	assert_int_equal(u->returns[0], u->offset + FIRST);
@@ -162,7 +158,6 @@ static void go_functions_that_return_elsewhere_are_refused(void **state)
 	struct plumb_userfuncs found;
 	char target[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(functions); i++) {
 		snprintf(target, sizeof(target), "./go:%s", functions[i].name);
 		found = find(target);
@@ -180,7 +175,6 @@ static void returns_of_a_cold_part_are_the_functions(void **state)
 	struct plumb_userfuncs cold = find("./go:parted.cold"), found = find("./go:parted");
 	struct plumb_userfunc *u = &found.list[0];
 
-	(void)state;
 	assert_null(u->return_obstacle);
 	assert_int_equal(u->n_returns, 3);
 	assert_int_equal(u->returns[0], u->offset + u->size - (FIRST == 10 ? 1 : 4));
@@ -196,7 +190,6 @@ static void a_probe_is_placed_after_endbr64(void **state)
 {
 	struct plumb_userfuncs landing, landed;
 
-	(void)state;
 	assert_int_equal(plumb_userfuncs_find("./c:landing", &landing), 0);
 	assert_int_equal(plumb_userfuncs_find("./c:landed", &landed), 0);
 	assert_int_equal(landing.list[0].offset, landed.list[0].offset);
@@ -217,7 +210,6 @@ static void go_is_known_without_sections(void **state)
 	struct plumb_userfuncs found;
 	const char *text;
 
-	(void)state;
 	run("strip -o bare go && objcopy --rename-section .go.buildinfo=.other bare bare");
 	listen_to_stderr();
 	assert_int_equal(plumb_userfuncs_find("./bare:tail", &found), -ENOENT);
@@ -269,7 +261,6 @@ static void instructions_are_those_of_objdump(void **state)
 						"getdelim"};
 	static uint64_t expected[20000];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(functions); i++) {
 		struct plumb_userfuncs found;
 		struct walk w = {.expected = expected};
@@ -340,7 +331,6 @@ static void the_kernel_refuses_the_same(void **state)
 	int type, fd;
 	void *at;
 
-	(void)state;
 	memset(codes, 0x90, sizeof(codes));
 	n = make_codes(codes);
 	for (size_t i = 0; i < n; i++) /* registers, so that no operand is memory */

@@ -32,7 +32,6 @@ static const char source[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -65,7 +64,6 @@ static void arguments_are_in_registers_from_1_18_on(void **state)
 {
 	struct plumb_userfuncs found = find("./go0:other");
 
-	(void)state;
 	assert_true(found.is_go && !found.has_go_registers);
 	plumb_userfuncs_free(&found);
 	found = find("./go2:other");
@@ -78,7 +76,6 @@ static void arguments_are_in_registers_from_1_18_on(void **state)
 
 static void a_probe_is_placed_after_the_stack_check(void **state)
 {
-	(void)state;
 	assert_int_equal(offset_of("./go2:checked"), offset_of("./go2:checked_after"));
 	assert_true(offset_of("./c:checked") < offset_of("./c:checked_after"));
 #if defined(__x86_64__)
@@ -90,7 +87,6 @@ static void a_probe_is_placed_after_the_stack_check(void **state)
 /* Jumps to the beginning that are no restart after a stack check. */
 static void a_loop_is_no_stack_check(void **state)
 {
-	(void)state;
 	assert_int_equal(offset_of("./go2:loop"), offset_of("./c:loop"));
 	assert_int_equal(offset_of("./go2:calls"), offset_of("./c:calls"));
 }
@@ -100,7 +96,6 @@ static void an_index_may_be_r12(void **state)
 {
 	struct plumb_userfuncs found = find("./go2:table");
 
-	(void)state;
 	assert_null(found.list[0].return_obstacle);
 	assert_int_equal(found.list[0].n_returns, 1);
 	plumb_userfuncs_free(&found);

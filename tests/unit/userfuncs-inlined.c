@@ -24,7 +24,6 @@ static const char source[] =
 
 static int make_files(void **state)
 {
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.c", source, strlen(source));
@@ -72,7 +71,6 @@ static void each_place_is_found(void **state)
 	static const char *const flags[] = {"-gdwarf-4", "-gdwarf-5", "-g -static -gz", "-g -O1"};
 	struct plumb_inlined facts;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(flags); i++) {
 		struct plumb_userfuncs found;
 
@@ -99,7 +97,6 @@ static void damaged_files_do_no_damage(void **state)
 	uint64_t random = 42;
 	struct plumb_inlined facts;
 
-	(void)state;
 	run("${CC:-cc} -O2 -nostdlib -g s.c -o file");
 	data = contents("file", &size);
 	for (int i = 0; i < 2000; i++) {

@@ -41,7 +41,6 @@ static void what_the_kernel_does_not_execute_is_refused(void **state)
 	const void *code;
 	int event;
 
-	(void)state;
 	if (!__builtin_cpu_supports("avx"))
 		skip();
 	write_file("copies", copies, sizeof(copies));
@@ -73,7 +72,6 @@ static void those_with_the_opcodes_of_jumps_are_refused(void **state)
 		{{0x74, 0x10}, false},                        /* je */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(known); i++)
 		check(!plumb_code_obstacle(known[i].code, sizeof(known[i].code), false) ==
 			      !known[i].is_refused,
@@ -82,7 +80,6 @@ static void those_with_the_opcodes_of_jumps_are_refused(void **state)
 
 static int make_files(void **state)
 {
-	(void)state;
 	return make_specimens();
 }
 #endif

@@ -42,7 +42,6 @@ static int make_files(void **state)
 {
 	static const char script[] = "OLD { *; }; NEW {} OLD;\n";
 
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -102,7 +101,6 @@ static void a_version_selects_its_function(void **state)
 	static const char *const files[] = {"lib.so", "stripped.so"};
 	char target[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		snprintf(target, sizeof(target), "./%s:versioned@OLD", files[i]);
 		finds(target, "<old>");
@@ -124,7 +122,6 @@ static void a_function_with_several_names_is_one(void **state)
 {
 	struct plumb_userfuncs found;
 
-	(void)state;
 	assert_string_equal(names("./pie:*alias"), "alias");
 	assert_int_equal(plumb_userfuncs_find("./pie:alias", &found), 0);
 	assert_int_equal(found.n, 1);
@@ -145,7 +142,6 @@ static void parts_and_clones_are_named(void **state)
 	struct plumb_userfuncs found;
 	const char *text;
 
-	(void)state;
 	says("./pie:split", "the compiler kept only split.part.0, split.isra.0; name these\n");
 	finds("./pie:split.part.0", "<part>");
 	listen_to_stderr();
@@ -167,7 +163,6 @@ static void parts_and_clones_are_named(void **state)
 
 static void names_of_sources_match(void **state)
 {
-	(void)state;
 	assert_string_equal(names("./pie:ns::Class::method"),
 			    "ns::Class::method(int),ns::Class::method()");
 	finds("./pie:ns::Class::method(int)", "<int>");
@@ -187,7 +182,6 @@ static void names_of_sources_match(void **state)
 
 static void implementations_of_an_ifunc_are_named(void **state)
 {
-	(void)state;
 	says("./pie:picked", "name that one, one of __picked_avx2, __picked_sse2\n");
 }
 
@@ -205,7 +199,6 @@ static void symbols_of_debugdata_are_found(void **state)
 	size_t size;
 	char *data;
 
-	(void)state;
 	add_debugdata("pie", "packed");
 	finds("./packed:inner", "<inner>");
 	finds("./packed:ns::Class::method(int)", "<int>");
@@ -227,7 +220,6 @@ static void symbols_of_debugdata_are_found(void **state)
 
 static void symbols_of_the_debug_file_are_found(void **state)
 {
-	(void)state;
 	run("objcopy --only-keep-debug fixed fixed.debug && "
 	    "objcopy --strip-all --add-gnu-debuglink=fixed.debug fixed linked");
 	finds("./linked:inner", "<inner>");
@@ -258,7 +250,6 @@ static void the_dynamic_segment_has_symbols_too(void **state)
 	const char *refused;
 	char all[1024];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(hashes); i++) {
 		run("${CC:-cc} -nostdlib -DVERSIONS -fPIC -shared -Wl,--version-script=versions "
 		    "-Wl,--hash-style=%s s.S -o whole.so",
@@ -282,7 +273,6 @@ static void the_last_symbol_of_a_chain_is_found(void **state)
 				  "one: .ascii \"<one>\"; two: .ascii \"<two>\"\n"
 				  ".section .note.GNU-stack,\"\",%progbits\n";
 
-	(void)state;
 	write_file("two.S", two, strlen(two));
 	run("${CC:-cc} -nostdlib -fPIC -shared -Wl,--hash-style=gnu two.S -o two.so");
 	behead("two.so", "headless.so");
@@ -297,7 +287,6 @@ static void damaged_dynamic_segments_do_no_damage(void **state)
 	struct plumb_userfuncs found;
 	uint64_t random = 42;
 
-	(void)state;
 	behead("lib.so", "headless.so");
 	data = contents("headless.so", &size);
 	listen_to_stderr();

@@ -42,7 +42,6 @@ static int make_files(void **state)
 {
 	static const char script[] = "OLD { *; }; NEW {} OLD;\n";
 
-	(void)state;
 	if (make_specimens())
 		return -1;
 	write_file("s.S", source, strlen(source));
@@ -107,7 +106,6 @@ static void each_kind_of_file_has_its_offsets(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		find_mark(files[i], "plain", "<plain>");
 		find_mark(files[i], "inner", "<inner>");
@@ -119,7 +117,6 @@ static void each_kind_of_file_has_its_offsets(void **state)
 
 static void any_name_of_an_address_is_taken_and_a_glob_takes_the_shortest(void **state)
 {
-	(void)state;
 	find_mark("pie", "alias", "<alias>");
 	find_mark("pie", "_alias", "<alias>");
 	find_mark("pie", "another_alias", "<alias>");
@@ -132,7 +129,6 @@ static void globs_take_functions_and_nothing_else(void **state)
 {
 	static const char all[] = "plain,inner,alias,foo::bar,main.F[int]";
 
-	(void)state;
 	assert_string_equal(names("./fixed:*"), all);
 	assert_string_equal(names("./fixed:[pi]*"), "plain,inner");
 	assert_string_equal(names("./fixed:_Z*bar*"), "foo::bar");
@@ -149,7 +145,6 @@ static void a_name_stands_for_all_its_versions(void **state)
 	struct plumb_userfuncs found;
 	char target[64];
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		snprintf(target, sizeof(target), "./%s:versioned", files[i]);
 		assert_int_equal(plumb_userfuncs_find(target, &found), 0);
@@ -180,7 +175,6 @@ static void refuses(const char *target, int error, const char *words)
 
 static void what_is_not_there_is_an_error_with_near_names(void **state)
 {
-	(void)state;
 	refuses("./pie:plane", ENOENT, "no function plane in ./pie; did you mean plain?\n");
 	refuses("./pie:plain@V9", ENOENT, "plain in ./pie has no version V9: it has none\n");
 	refuses("./pie:plane@V9", ENOENT, "no function plane");
@@ -201,7 +195,6 @@ static void what_is_not_there_is_an_error_with_near_names(void **state)
 
 static void what_is_not_a_program_or_library_is_an_error(void **state)
 {
-	(void)state;
 	refuses("./s.S:plain", ENOEXEC, "./s.S is not a program or library (ELF)\n");
 	refuses("./object.o:plain", ENOEXEC, "./object.o is ELF, but not a program or library\n");
 	refuses("/dev/null:plain", EINVAL, "/dev/null is not a file\n");
@@ -220,7 +213,6 @@ static void another_machines_file_is_an_error(void **state)
 	size_t size;
 	char *data = contents("pie", &size);
 
-	(void)state;
 	data[18] ^= 0x40; /* e_machine */
 	write_file("other", data, size);
 	refuses("./other:plain", ENOEXEC, "./other is for another machine\n");
@@ -235,7 +227,6 @@ static void damaged_files_do_no_damage(void **state)
 	struct plumb_userfuncs found;
 	uint64_t random = 42;
 
-	(void)state;
 	step = size / 300 + 1;
 	listen_to_stderr();
 	for (size_t n = 0; n < size; n += step) {
@@ -289,7 +280,6 @@ static void this_programs_functions_are_where_they_run(void **state)
 {
 	struct plumb_userfuncs found;
 
-	(void)state;
 	assert_int_equal(a_function_of_this_test(1), 2);
 	assert_int_equal(plumb_userfuncs_find("/proc/self/exe:a_function_of_this_*", &found), 0);
 	assert_int_equal(found.n, 1);
@@ -306,7 +296,6 @@ static void libcs_functions_are_where_they_run(void **state)
 	struct plumb_userfuncs found;
 	char target[64];
 
-	(void)state;
 	assert_non_null(libc);
 	for (size_t i = 0; i < LENGTH(functions); i++) {
 		void *address = dlsym(libc, functions[i]);

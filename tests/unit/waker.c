@@ -24,7 +24,6 @@ static void a_thread_has_its_tid_or_else_its_pid(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_WAKER_THREAD, .pid = 7, .tid = 8, .comm = "a b"};
 
-	(void)state;
 	assert_string_equal(text_of(w), "woken by a b/8");
 	says(w,
 	     "{\"event\":\"wakeup\",\"context\":\"thread\",\"pid\":7,\"tid\":8,\"comm\":\"a b\"}");
@@ -37,7 +36,6 @@ static void an_interrupt_names_no_thread(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_WAKER_INTERRUPT, .pid = 7, .comm = "victim"};
 
-	(void)state;
 	assert_string_equal(text_of(w), "woken by an interrupt");
 	says(w, "{\"event\":\"wakeup\",\"context\":\"interrupt\",\"pid\":null,\"comm\":null}");
 }
@@ -46,7 +44,6 @@ static void a_cpu_is_taken_or_left_idle(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_PREEMPTER, .pid = 7, .comm = "x;\n"};
 
-	(void)state;
 	assert_string_equal(text_of(w), "preempted by x;\\x0a/7");
 	w = (struct plumb_waker){.kind = PLUMB_PREEMPTER_IDLE, .comm = "swapper/1"};
 	assert_string_equal(text_of(w), "preempted, its CPU idle");
@@ -57,7 +54,6 @@ static void a_softirq_names_its_thread(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_WAKER_SOFTIRQ, .pid = 7, .comm = "\xff\\"};
 
-	(void)state;
 	assert_string_equal(text_of(w), "woken by a softirq on \\xff\\\\/7");
 	says(w, "{\"event\":\"wakeup\",\"context\":\"softirq\",\"pid\":7,"
 		"\"comm\":\"\\\\xff\\\\\\\\\"}");
@@ -69,7 +65,6 @@ static void a_quota_is_no_threads_doing(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_THROTTLED, .pid = 7, .comm = "next"};
 
-	(void)state;
 	assert_string_equal(text_of(w), "out of CPU quota");
 	says(w, "{\"event\":\"throttling\",\"context\":\"quota\",\"pid\":null,\"comm\":null}");
 }
@@ -78,7 +73,6 @@ static void unknown_is_no_text_and_null(void **state)
 {
 	struct plumb_waker w = {};
 
-	(void)state;
 	assert_string_equal(text_of(w), "");
 	says(w, "null");
 	w.kind = 1000;

@@ -33,7 +33,6 @@ static void good_ones_are_taken(void **state)
 	};
 	struct plumb_when when;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(good); i++) {
 		check(!plumb_when_parse(good[i].text, &when), "%s", good[i].text);
 		check(when.kind == good[i].kind && when.ns == good[i].ns, "%s: %d, %" PRIu64,
@@ -84,7 +83,6 @@ static void bad_ones_are_refused(void **state)
 	};
 	struct plumb_when when;
 
-	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++)
 		check(plumb_when_parse(bad[i], &when), "%s is taken", bad[i]);
 }
@@ -108,7 +106,6 @@ static uint64_t at(const char *text)
 
 static void the_next_occurrence_is_found(void **state)
 {
-	(void)state;
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	assert_int_equal(next("14:00", "2026-11-25T12:59:59Z"), at("2026-11-25T13:00:00Z"));
@@ -129,7 +126,6 @@ static void the_next_occurrence_is_found(void **state)
 /* On 25 November at 23:30 the clock is set back to 22:30. */
 static void of_a_time_that_comes_twice_the_next_is_found(void **state)
 {
-	(void)state;
 	setenv("TZ", "AAA0BBB-1,J10/3,J329/23:30", 1);
 	tzset();
 	assert_int_equal(next("23:25", "2026-11-25T22:00:00Z"), at("2026-11-25T22:25:00Z"));
@@ -161,7 +157,6 @@ static void a_wait_ends_when_the_time_has_come(void **state)
 	const uint64_t begin = plumb_now();
 	uint64_t came, wall;
 
-	(void)state;
 	check(!plumb_when_wait(&span, &came), "a span");
 	check(came >= begin + S / 20 && came <= plumb_now(), "%" PRIu64, came - begin);
 	check(!plumb_when_wait(&multiple, &came), "a multiple");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* addresses: IPv4 and IPv6 addresses as text, and the loopback device. */
-#ifndef ADDRESSES_H
-#define ADDRESSES_H
+#pragma once
 
 #include "workload.h"
 #include <arpa/inet.h>
@@ -66,5 +65,3 @@ static inline void raise_loopback(void)
 	}
 	syscall(SYS_close, fd);
 }
-
-#endif

@@ -62,7 +62,6 @@ int main(int argc, char **argv)
 	char line[512];
 	int fd;
 
-	(void)argv;
 	if (argc > 1)
 		misuse("no arguments are taken");
 	if (f && fscanf(f, "%d", &kprobes) != 1)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* base: errors and numbers of the command line, and the clock; workload.h has the rest. */
-#ifndef WORKLOAD_BASE_H
-#define WORKLOAD_BASE_H
+#pragma once
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -100,5 +99,3 @@ static inline void pause_ns(uint64_t ns)
 	while (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, &t) && errno == EINTR)
 		;
 }
-
-#endif

@@ -113,8 +113,6 @@ static int move_code(struct dl_phdr_info *program, size_t size, void *none)
 	void *code, *copy;
 	uintptr_t offset;
 
-	(void)none;
-	(void)size;
 	while (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
 		p++;
 	offset = p->p_vaddr % sysconf(_SC_PAGESIZE);

@@ -65,7 +65,6 @@ __attribute__((noinline, noclone)) static void right_path(const char *name)
 
 static void *go_right(void *unused)
 {
-	(void)unused;
 	right_path("path-right");
 	return NULL;
 }

@@ -51,7 +51,6 @@ static char buffer[SIZE];
 
 static long call_getppid(const struct worker *w)
 {
-	(void)w;
 	return syscall(SYS_getppid);
 }
 
@@ -86,13 +85,11 @@ static long call_pread(const struct worker *w)
 
 static long call_yield(const struct worker *w)
 {
-	(void)w;
 	return syscall(SYS_sched_yield);
 }
 
 static void tighten_timers(struct worker *w)
 {
-	(void)w;
 	prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
@@ -100,7 +97,6 @@ static long call_sleep(const struct worker *w)
 {
 	struct timespec t = {.tv_nsec = 50000};
 
-	(void)w;
 	return syscall(SYS_nanosleep, &t, NULL);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cpus: the CPU on which a thread runs, and its priority. */
-#ifndef CPUS_H
-#define CPUS_H
+#pragma once
 
 #include "workload.h"
 #include <sched.h>
@@ -55,5 +54,3 @@ static inline void leave_realtime(void)
 {
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
 }
-
-#endif

@@ -255,7 +255,6 @@ static sigjmp_buf back;
 
 static void go_back(int signal)
 {
-	(void)signal;
 	siglongjmp(back, 1);
 }
 

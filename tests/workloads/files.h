@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* files: the operations that the workload of that name makes, and what each of them does. */
-#ifndef WORKLOAD_FILES_H
-#define WORKLOAD_FILES_H
+#pragma once
 
 #include "ring.h"
 #include "workload.h"
@@ -320,5 +319,3 @@ static ssize_t one(struct worker *w, int kind, uint64_t i, uint64_t *start)
 		return by_ring(w, kind, start);
 	}
 }
-
-#endif

@@ -28,7 +28,6 @@ static sigjmp_buf no_emulation;
 
 static void on_fault(int signal)
 {
-	(void)signal;
 	siglongjmp(no_emulation, 1);
 }
 
@@ -151,7 +150,6 @@ static void make_calls(uint64_t compat, uint64_t native, char **argv)
 	char self[PATH_MAX];
 	const char *path = arm32(self);
 
-	(void)compat;
 	for (uint64_t i = 0; !argv[3] && i < native; i++)
 		syscall(SYS_getppid);
 	execl(path, "arm32", argv[1], argv[3] ?: "-", self, "--report", argv[1], argv[2], argv[3],

@@ -174,7 +174,6 @@ static void *work(void *context)
 
 static void *spin(void *context)
 {
-	(void)context;
 	rename_self("hog");
 	pin(0, cpu);
 	while (!over)

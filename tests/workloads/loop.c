@@ -21,7 +21,6 @@ static int sender, receiver;
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	stop = 1;
 }
 

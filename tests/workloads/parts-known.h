@@ -14,8 +14,7 @@
  *	switches  the kernel's counts for the thread (getrusage).  If involuntary is 0, no call was
  *		preempted; if voluntary is 0, none was asleep.
  */
-#ifndef PARTS_KNOWN_H
-#define PARTS_KNOWN_H
+#pragma once
 
 #include "workload.h"
 
@@ -71,5 +70,3 @@ static void put_three(const char *name, const uint64_t v[3])
 	put(",\"%s\":{\"preempted\":%llu,\"blocked\":%llu,\"runq\":%llu}", name,
 	    (unsigned long long)v[0], (unsigned long long)v[1], (unsigned long long)v[2]);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * perf: records a tracepoint on one CPU as "perf record" does, with perf's own time stamps
  * (ns, CLOCK_MONOTONIC).  It has nothing in common with the tools except the tracepoint.
  */
-#ifndef PERF_H
-#define PERF_H
+#pragma once
 
 #include "workload.h"
 #include <linux/perf_event.h>
@@ -103,5 +102,3 @@ static inline void perf_end(struct perf_ring *r)
 	munmap(r->page, PERF_RING + 4096);
 	close(r->fd);
 }
-
-#endif

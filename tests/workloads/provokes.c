@@ -111,7 +111,6 @@ static void cancel_call(pid_t pid, struct user_regs_struct r)
 	int none = -1;
 	struct iovec here = {&none, sizeof(none)};
 
-	(void)r;
 	if (ptrace(PTRACE_SETREGSET, pid, NT_ARM_SYSTEM_CALL, &here))
 		die("PTRACE_SETREGSET: %s", strerror(errno));
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* provokes: the calls. */
-#ifndef PROVOKES_H
-#define PROVOKES_H
+#pragma once
 
 #include "workload.h"
 
@@ -146,5 +145,3 @@ static const struct call {
 	{"mmap-code", SYS_mmap, {0, 4096, PROT_WRITE | PROT_EXEC, MAP_SHARED, -1, 0}},
 	{"mprotect-code", SYS_mprotect, {1, 4096, PROT_EXEC}},
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ring: io_uring, one request at a time, without a library. */
-#ifndef WORKLOAD_RING_H
-#define WORKLOAD_RING_H
+#pragma once
 
 #include "workload.h"
 #include <linux/io_uring.h>
@@ -78,5 +77,3 @@ static inline ssize_t ring_call(struct ring *r, const struct io_uring_sqe *wante
 		errno = -result;
 	return result < 0 ? -1 : result;
 }
-
-#endif

@@ -48,7 +48,6 @@ static void read_byte(int fd, ssize_t wanted)
 
 static void *read_bytes(void *unused)
 {
-	(void)unused;
 	tid = own_tid();
 	if (groups[0])
 		rename_self("plumb-in");

@@ -33,7 +33,6 @@ static uint64_t n;
 
 static void handle(int signal)
 {
-	(void)signal;
 	atomic_fetch_add(&shared->handled, 1);
 }
 

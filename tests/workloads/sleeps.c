@@ -71,7 +71,6 @@ static void *answer(void *unused)
 
 static void on_fault(int signal)
 {
-	(void)signal;
 	siglongjmp(after, 1);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* swap: pages that are in a swap area. */
-#ifndef WORKLOAD_SWAP_H
-#define WORKLOAD_SWAP_H
+#pragma once
 
 #include "workload.h"
 #include <sys/sysinfo.h>
@@ -41,5 +40,3 @@ static inline bool swap_out(char *at, size_t pages, size_t size)
 	} while (are_in_memory(at, pages, size) && now_ns() < until);
 	return true;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * in the instructions before the call, from the first read on, which are then repeated; or in those
  * after the call, of which the one that says so is not watched, and one that saves the result.
  */
-#ifndef PLUMB_TIMED_H
-#define PLUMB_TIMED_H
+#pragma once
 
 #include "workload.h"
 
@@ -121,7 +120,5 @@ static inline uint64_t timed_touch(bool *stopped, char *at)
 	*(volatile char *)at = 1;
 	return now_ns() - began;
 }
-
-#endif
 
 #endif

@@ -72,7 +72,6 @@ static inline __attribute__((always_inline)) void begin(int round, long constant
 
 static void *run(void *unused)
 {
-	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
 		if (i % 3 == 0)
 			begin(i, 1000);
@@ -111,7 +110,6 @@ static void run_sleeps(struct series *sleeps)
 
 static void *take(void *unused)
 {
-	(void)unused;
 	for (long job = LEFT; job < JOBS + STRANGE; job++)
 		STAP_PROBE2(app, taken, (short)(job % 3), -job);
 	return NULL;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* userfault: pages that come late, because another thread resolves the faults (userfaultfd). */
-#ifndef WORKLOAD_USERFAULT_H
-#define WORKLOAD_USERFAULT_H
+#pragma once
 
 #include "workload.h"
 #include <linux/userfaultfd.h>
@@ -66,5 +65,3 @@ static bool userfault_begin(char *at, size_t length, char *page, long size, uint
 		die("pthread_create");
 	return true;
 }
-
-#endif

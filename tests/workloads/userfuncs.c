@@ -180,7 +180,6 @@ static void run_signals(void)
 /* A thread's end is the kernel's, without the library's: its memory is left behind. */
 static int die_inside(void *unused)
 {
-	(void)unused;
 	user_dies();
 	return 1;
 }

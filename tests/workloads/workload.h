@@ -20,8 +20,7 @@
  *	WORKLOAD_GATES=DIR  gates: the workload creates DIR/NAME to report its progress, and waits
  *			    until another DIR/NAME exists; without this variable, it does not wait
  */
-#ifndef WORKLOAD_H
-#define WORKLOAD_H
+#pragma once
 
 #include "base.h"
 #include <errno.h>
@@ -345,5 +344,3 @@ static inline void report_end(void)
 	if (fd < 0 || syscall(SYS_writev, fd, &all, 1) != (ssize_t)json_length)
 		die("%s: %s", fd == 1 ? "stdout" : path, strerror(errno));
 }
-
-#endif

@@ -83,7 +83,6 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct block_io_latency_bpf *skel = block_io_latency_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "block_bio_queue", "block_split", "block_io_start",

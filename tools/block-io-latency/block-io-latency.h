@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of block-io-latency. */
-#ifndef BLOCK_IO_LATENCY_H
-#define BLOCK_IO_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/block/request.h>
 #include <plumb/bpf/key/key.h>
@@ -92,5 +91,3 @@ struct block_selection {
 	__u32 slower;      /* 1: recorded requests are also sent one by one */
 	__u32 preemptible; /* 1: programs can be preempted */
 };
-
-#endif

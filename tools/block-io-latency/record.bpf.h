@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* record: a request that has ended: its stages, its row, its record. */
-#ifndef BLOCK_RECORD_BPF_H
-#define BLOCK_RECORD_BPF_H
+#pragma once
 
 #include "state.bpf.h"
 #include <plumb/bpf/hist/hist.bpf.h>
@@ -110,5 +109,3 @@ static __always_inline void record(const struct block_request *s, __u64 now)
 		record_stage(&key, s, ns[i]);
 	}
 }
-
-#endif

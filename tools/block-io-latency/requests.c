@@ -142,7 +142,6 @@ static void name_request(const struct plumb_run *run, const struct plumb_flight 
 	const struct block_request *r = &listed[f->what];
 	char disk[BLOCK_DISK_LEN + 1];
 
-	(void)run;
 	if (*r->key.disk)
 		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
 	else /* the programs read the name of its disk when it is issued */
@@ -346,7 +345,6 @@ void block_counts_print(FILE *out)
 
 void block_counts_json(json_t *json, const struct plumb_report *r)
 {
-	(void)r;
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		json_object_set_new(json, counters[i].json,
 				    is_seen(i) ? plumb_json_u64(value_of(i)) : json_null());

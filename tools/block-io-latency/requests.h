@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* requests: their keys; those in flight, slow ones, and what else happened to requests. */
-#ifndef BLOCK_REQUESTS_H
-#define BLOCK_REQUESTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -34,5 +33,3 @@ void block_requests_of(const struct plumb_options *o);
 int block_requests_use(struct bpf_object *object);
 void block_counts_print(FILE *out);
 void block_counts_json(json_t *json, const struct plumb_report *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* state: requests in flight, from the thread that submits them to their end. */
-#ifndef BLOCK_STATE_BPF_H
-#define BLOCK_STATE_BPF_H
+#pragma once
 
 #include "block-io-latency.h"
 #define BLOCK_TYPED
@@ -248,5 +247,3 @@ static __always_inline struct block_request *request_on_its_way(struct request *
 	begin(rq, true, 0);
 	return request_at((__u64)rq);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* counters: perf counters of events, one for each CPU and event. */
-#ifndef COUNTERS_H
-#define COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ struct rate_state counters_state(const struct bpf_object *object, uint32_t i);
 
 /* Lists the events, and whether each can be counted here. */
 void counters_list(FILE *out);
-
-#endif

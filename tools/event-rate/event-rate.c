@@ -62,7 +62,6 @@ static bool add_event(const char *text, bool number)
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (!counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
 }
@@ -171,7 +170,6 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 
 static const char *only_counters(const struct plumb_options *o)
 {
-	(void)o;
 	return plumb_trace_targets.n_patterns ? "some events are tracepoints or functions" : NULL;
 }
 
@@ -293,7 +291,6 @@ static void calibrate(struct plumb_run *run)
 static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 		   uint64_t elapsed)
 {
-	(void)run;
 	rates_finish(total, elapsed, object);
 }
 

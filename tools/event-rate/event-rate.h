@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of event-rate. */
-#ifndef EVENT_RATE_H
-#define EVENT_RATE_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -48,5 +47,3 @@ static inline __u64 rate_scaled(__u64 n, __u64 enabled, __u64 running)
 		return n;
 	return n * ((enabled << 10) / running) >> 10;
 }
-
-#endif

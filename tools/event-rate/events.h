@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* events: the names of events that perf counters count, in the spelling of perf list. */
-#ifndef EVENTS_H
-#define EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ const char *event_kind(const struct event *e);
 const char *event_refusal(const struct event *e, int err, bool pmu, char *text, size_t size);
 /* Whether the cause is this kernel or CPU, and not this process or system. */
 bool event_is_unsupported(int err);
-
-#endif

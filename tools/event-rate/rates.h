@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rates: what event-rate's reports have besides counts. */
-#ifndef RATES_H
-#define RATES_H
+#pragma once
 
 #include <stdio.h>
 #include <plumb/core/report.h>
@@ -28,5 +27,3 @@ void rates_print_counters(const struct bpf_object *object, FILE *out);
 /* Warns of events that did not occur, and of CPUs that came or went. */
 void rates_finish(const struct plumb_snapshot *total, uint64_t elapsed,
 		  const struct bpf_object *object);
-
-#endif

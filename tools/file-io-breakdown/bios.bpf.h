@@ -7,8 +7,7 @@
  * submits later by other threads, belongs to the same call. A request belongs to the calls of its
  * first and its last bio.
  */
-#ifndef IO_BIOS_BPF_H
-#define IO_BIOS_BPF_H
+#pragma once
 
 #include "call.bpf.h"
 #include <plumb/bpf/block/request.bpf.h>
@@ -260,5 +259,3 @@ PROGRAM_COPIES(bio_mapped, "raw_tp/block_bio_remap")
 		return bio_remapped((struct bio *)ctx[1], ctx[2], ctx[3]);
 	return bio_remapped((struct bio *)ctx[0], ctx[1], ctx[2]);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * page cache, the file system or I/O, what the file's disk does for others; else that wait. A wait
  * that I/O does not end, as for a lock, is not explained by that of others.
  */
-#ifndef IO_CALL_BPF_H
-#define IO_CALL_BPF_H
+#pragma once
 
 #include "disk.bpf.h"
 
@@ -167,5 +166,3 @@ static __always_inline void call_is_back(struct io_call *c, __u64 slept, __u64 u
 	if (sum > slept + 100000)
 		io_count(exceeded);
 }
-
-#endif

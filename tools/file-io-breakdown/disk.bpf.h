@@ -8,8 +8,7 @@
  * the state, so that each ns is added once. If two CPUs do so within some ns, the state of one may
  * be taken for that of both.
  */
-#ifndef IO_DISK_BPF_H
-#define IO_DISK_BPF_H
+#pragma once
 
 #include "file-io-breakdown.h"
 #include <plumb/bpf/core/common.bpf.h>
@@ -96,5 +95,3 @@ static __always_inline void disk_change(__u32 dev, __u64 now, __s64 bios, __s64 
 	if (flushes)
 		io_add(d->flushes, flushes);
 }
-
-#endif

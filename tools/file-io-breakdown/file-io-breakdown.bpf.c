@@ -266,7 +266,6 @@ static __always_inline void return_count(struct return_held *h, const struct plu
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					struct return_held *h, __u32 cpu)
 {
-	(void)ctx;
 	struct task_struct *task = current_task();
 	long ret = 0;
 	__u32 nr;

@@ -238,7 +238,6 @@ static void counts_json(json_t *json, const struct plumb_report *r)
 {
 	const uint64_t unseen = programs_unseen(live);
 
-	(void)r;
 	json_object_set_new(json, "io_unseen",
 			    unseen < UINT64_MAX ? plumb_json_u64(unseen) : json_null());
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)

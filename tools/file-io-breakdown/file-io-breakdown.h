@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of file-io-breakdown. */
-#ifndef FILE_IO_BREAKDOWN_H
-#define FILE_IO_BREAKDOWN_H
+#pragma once
 
 #include <plumb/bpf/syscall/syscall.h>
 
@@ -107,5 +106,3 @@ struct io_counts {
 	__u64 outside;        /* bios that traced threads submitted in no traced call */
 	__u64 dropped;        /* records of single calls for which there was no room */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* file: the file system and the disk of the file that a call is about. */
-#ifndef IO_FILE_BPF_H
-#define IO_FILE_BPF_H
+#pragma once
 
 #include "call.bpf.h"
 #include <plumb/bpf/block/request.bpf.h>
@@ -132,5 +131,3 @@ static __always_inline void file_note(struct io_call *c, struct task_struct *tas
 	if (disk)
 		c->dev = BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* places: the functions of the kernel in which threads wait for the page cache or a file system. */
-#ifndef IO_PLACES_H
-#define IO_PLACES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * contain no address.  Returns their number; 0: none, or addresses are hidden.
  */
 size_t places_find(struct io_place places[IO_PLACES]);
-
-#endif

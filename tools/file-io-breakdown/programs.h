@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* programs: those that follow I/O: which of them this kernel needs, and what they have not seen. */
-#ifndef IO_PROGRAMS_H
-#define IO_PROGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ int programs_choose(struct bpf_object *object, bool preemptible);
 
 /* The number of events of I/O that no program has seen, at most; UINT64_MAX: not known. */
 uint64_t programs_unseen(const struct bpf_object *object);
-
-#endif

@@ -3,8 +3,7 @@
  * requests: those that are in a device, and the calls and disks to which they belong: of a request
  * to the disk below a stacked one, that of the file, too.
  */
-#ifndef IO_REQUESTS_BPF_H
-#define IO_REQUESTS_BPF_H
+#pragma once
 
 #include "bios.bpf.h"
 
@@ -155,5 +154,3 @@ int request_completed_inlined(__u64 *ctx)
 {
 	return completed(ctx, true);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * singles: single calls, each with its parts: those of --slower, one line each, in the order in
  * which they ended, and those that have not ended, with the part that each is in.
  */
-#ifndef IO_SINGLES_H
-#define IO_SINGLES_H
+#pragma once
 
 #include <plumb/core/inflight.h>
 #include <plumb/split/split.h>
@@ -29,5 +28,3 @@ void flights_read(const struct plumb_run *run, const struct plumb_state *state,
 void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out);
 void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
 		  const struct plumb_flight *one, json_t *json);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* so-far: the parts of a call that has not ended. Its program is run by the loader. */
-#ifndef IO_SO_FAR_BPF_H
-#define IO_SO_FAR_BPF_H
+#pragma once
 
 #include "call.bpf.h"
 #include <plumb/bpf/sched/sched.bpf.h>
@@ -110,5 +109,3 @@ int call_so_far(struct bpf_raw_tracepoint_args *ctx)
 	describe_waits(&io_so_far.waited, &t->own);
 	return 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The former may be preempted, and then skipped for other threads; the latter are skipped in
  * interrupts, which complete requests, while another kprobe program runs on the CPU.
  */
-#ifndef FILE_AIO_BPF_H
-#define FILE_AIO_BPF_H
+#pragma once
 
 #include "uring.bpf.h"
 
@@ -146,5 +145,3 @@ int aio_complete_kprobe(struct pt_regs *ctx)
 {
 	return aio_end(PT_REGS_PARM1(ctx));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* calls: the operation and the file of a system call, by its registers. */
-#ifndef FILE_CALLS_BPF_H
-#define FILE_CALLS_BPF_H
+#pragma once
 
 #include "describe.bpf.h"
 #include <plumb/bpf/syscall/selection.bpf.h>
@@ -82,5 +81,3 @@ static __always_inline bool call_wanted(struct task_struct *task, __u32 op, stru
 	*file = call_file(task, op, regs, abi);
 	return !*file || file_is_one(*file);
 }
-
-#endif

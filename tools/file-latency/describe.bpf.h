@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* describe: what a struct file says of the file, on kernels from 5.10 on. */
-#ifndef FILE_DESCRIBE_BPF_H
-#define FILE_DESCRIBE_BPF_H
+#pragma once
 
 #include "peek.bpf.h"
 #include <plumb/bpf/core/file.bpf.h>
@@ -135,5 +134,3 @@ static __always_inline void file_describe(struct file *file, struct file_facts *
 	    !peek(struct address_space, peek(struct file, file, f_mapping), nrpages))
 		facts->flags |= FILE_UNCACHED;
 }
-
-#endif

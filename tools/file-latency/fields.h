@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* fields: the tool's own keys, as text and in JSON. */
-#ifndef FILE_FIELDS_H
-#define FILE_FIELDS_H
+#pragma once
 
 #include <plumb/core/fields.h>
 
@@ -20,5 +19,3 @@ void file_fields_use(const struct bpf_object *object);
 void file_op_format(uint32_t op, char *text, size_t size);
 /* The operation of that name, FILE_OPS: none. */
 enum file_op file_op_find(const char *name);
-
-#endif

@@ -105,7 +105,6 @@ static __always_inline bool is_inside(struct task_struct *task, __u32 op)
 static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
 					  __u64 *args)
 {
-	(void)target;
 	args[0] = function_arg(ctx, hook, 0);
 	args[1] = function_arg(ctx, hook, third_argument());
 }

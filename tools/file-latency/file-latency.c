@@ -37,7 +37,6 @@ static void add_op(const char *option, const char *item, struct plumb_options *o
 {
 	enum file_op op = file_op_find(item);
 
-	(void)o;
 	if (op == FILE_OPS)
 		plumb_usage_error("%s: not an operation: %s", option, item);
 	ops |= 1U << op;
@@ -56,7 +55,6 @@ static const struct plumb_option options[] = {
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (!ops)
 		ops = (1U << FILE_OPS) - 1;
 }

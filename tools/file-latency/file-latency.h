@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of file-latency. */
-#ifndef FILE_LATENCY_H
-#define FILE_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/syscall/syscall.h>
 
@@ -129,5 +128,3 @@ struct file_config {
 	/* 1 + enum file_op or file_untimed, by enum plumb_abi; 0: not traced */
 	__u8 calls[2 * PLUMB_SYSCALLS];
 };
-
-#endif

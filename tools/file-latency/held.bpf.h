@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* held: operations whose threads wait on their way out (sched/return.bpf.h). */
-#ifndef FILE_HELD_BPF_H
-#define FILE_HELD_BPF_H
+#pragma once
 
 #include "record.bpf.h"
 
@@ -24,7 +23,6 @@ static __always_inline void return_count(const struct plumb_return *r, struct fi
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, PLUMB_THREAD *t,
 					struct return_held *h, __u32 cpu)
 {
-	(void)ctx;
 	h->call = t->last;
 	return_count(&t->ret, &h->call, cpu, -1);
 	return true;
@@ -34,5 +32,3 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
 	return_count(&h->ret, &h->call, cpu, 1);
 }
-
-#endif

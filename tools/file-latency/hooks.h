@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hooks: what the programs are attached to on this kernel. */
-#ifndef FILE_HOOKS_H
-#define FILE_HOOKS_H
+#pragma once
 
 #include <stdint.h>
 #include <plumb/functions/functions.h>
@@ -20,5 +19,3 @@ struct file_hooks {
  * this kernel, or NULL. Returns 0, or -errno after a message.
  */
 int file_hooks_find(const char *btf, uint32_t ops, struct file_hooks *hooks);
-
-#endif

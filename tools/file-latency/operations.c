@@ -141,7 +141,6 @@ void operations_json(json_t *json, const struct plumb_report *r)
 void operations_name(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size)
 {
-	(void)run;
 	if (f->what & IS_OPERATION)
 		file_op_format(f->what & ~IS_OPERATION, text, size);
 	else

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* operations: those in flight. */
-#ifndef FILE_OPERATIONS_H
-#define FILE_OPERATIONS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -26,5 +25,3 @@ void operations_use_untimed(const struct bpf_object *o);
 
 /* The operation of each function, as in struct file_config. */
 void operations_use(const __u32 *targets);
-
-#endif

@@ -4,8 +4,7 @@
  * the kernel lets a program declare what an address points to (6.2), else by helper calls. An
  * address that is bad reads as 0 in both cases.
  */
-#ifndef FILE_PEEK_BPF_H
-#define FILE_PEEK_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 
@@ -51,5 +50,3 @@ static __always_inline void peek_short_string(__u64 text[2], __u64 from)
 	text[1] = peek_word(from + 8);
 	name_trim(text, 2);
 }
-
-#endif

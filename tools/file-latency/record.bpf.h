@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* record: an operation that has ended becomes part of its row. */
-#ifndef FILE_RECORD_BPF_H
-#define FILE_RECORD_BPF_H
+#pragma once
 
 #include "describe.bpf.h"
 #define PLUMB_KEY struct file_key
@@ -163,5 +162,3 @@ int page_added(void *ctx __attribute__((unused)))
 		*missed = 1;
 	return 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Any thread may complete a request: it belongs to the thread that submitted it. Before the kernel
  * issues it, its file may not be known yet, so the file is read at its end.
  */
-#ifndef FILE_URING_BPF_H
-#define FILE_URING_BPF_H
+#pragma once
 
 #include "record.bpf.h"
 
@@ -205,5 +204,3 @@ int uring_completed_event(struct trace_event_raw_io_uring_complete___7 *ctx)
 
 	return uring_end(&id, ctx->res);
 }
-
-#endif

@@ -77,7 +77,6 @@ static const char *verdict_of(int id, const struct plumb_report *r, const struct
 	const struct cost *c = cost_of(MOST, row);
 	double rate;
 
-	(void)id;
 	if (!row->slot)
 		return NULL;
 	rate = target_rate(r, row);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cost: the cost of tracing one fire of a target, by mechanism; survey: its columns and footer. */
-#ifndef COST_H
-#define COST_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ void survey_print_footer(FILE *out);
 
 /* The mechanism whose cost is C; NULL: this tool has no such mechanism. */
 const struct plumb_mechanism *survey_mechanism_of(const struct cost *c);
-
-#endif

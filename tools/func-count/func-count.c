@@ -28,7 +28,6 @@ static bool add_pattern(const char *text, bool number)
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (!plumb_trace_targets.n_patterns)
 		plumb_usage_error("no target: func-count TARGET...");
 }

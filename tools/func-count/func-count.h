@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of func-count. */
-#ifndef FUNC_COUNT_H
-#define FUNC_COUNT_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -12,5 +11,3 @@ struct func_count_key {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct func_count_key) == 64, "no hidden padding in a hash key");
-
-#endif

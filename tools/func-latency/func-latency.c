@@ -120,7 +120,6 @@ static const struct plumb_option options[] = {
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (!n_patterns)
 		plumb_usage_error("no function: func-latency FUNC...");
 	if (on_cpu)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of func-latency. */
-#ifndef FUNC_LATENCY_H
-#define FUNC_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -19,5 +18,3 @@ struct func_latency_key {
 	__u64 ret;
 };
 _Static_assert(sizeof(struct func_latency_key) == 80, "no hidden padding in a hash key");
-
-#endif

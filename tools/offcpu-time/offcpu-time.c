@@ -121,7 +121,6 @@ static bool is_asleep(uint32_t pid, uint32_t tid, uint64_t *what)
 
 static bool find_sleep(const struct plumb_run *run, struct plumb_flight *f)
 {
-	(void)run;
 	return is_asleep(f->pid, f->tid, &f->what);
 }
 
@@ -185,7 +184,6 @@ static void name(const struct plumb_run *run, const struct plumb_flight *f, char
 {
 	char stack[256], *function;
 
-	(void)run;
 	if (f->own) {
 		snprintf(text, size, "%s", f->own == RUNNING ? "[running]" : "[runnable]");
 		return;
@@ -204,7 +202,6 @@ static void print(const struct plumb_run *run, const struct plumb_flights *f, si
 {
 	bool some = false;
 
-	(void)run;
 	for (size_t i = 0; i < n; i++)
 		some |= f->all[i].own == RUNNING;
 	if (some)

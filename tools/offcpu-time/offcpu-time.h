@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of offcpu-time. */
-#ifndef OFFCPU_TIME_H
-#define OFFCPU_TIME_H
+#pragma once
 
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/bpf/stack/stacks.h>
@@ -28,5 +27,3 @@ struct offcpu_key {
 struct offcpu_config {
 	__u64 min_ns, max_ns; /* only off-CPU intervals of this length */
 };
-
-#endif

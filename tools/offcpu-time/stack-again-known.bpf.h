@@ -3,8 +3,7 @@
  * The first part of stack-again.bpf.h: the contents by which stacks are recognised, and their
  * comparison with the current thread's stack.
  */
-#ifndef PLUMB_STACK_AGAIN_KNOWN_BPF_H
-#define PLUMB_STACK_AGAIN_KNOWN_BPF_H
+#pragma once
 
 #include <plumb/bpf/stack/stack.bpf.h>
 
@@ -206,5 +205,3 @@ __noinline int again_is(__u64 extent, __s32 number)
 		return false;
 	return again_has_addresses(w, p) && again_has_pointers(w, p, extent);
 }
-
-#endif

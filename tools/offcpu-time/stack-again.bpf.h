@@ -45,8 +45,7 @@
  * Only numbers of stacks, addresses of code and distances are kept.  A CPU's copy of stack memory
  * is overwritten the next time, and the loader never reads it.
  */
-#ifndef PLUMB_STACK_AGAIN_BPF_H
-#define PLUMB_STACK_AGAIN_BPF_H
+#pragma once
 
 #include "stack-again-known.bpf.h"
 
@@ -265,5 +264,3 @@ static __always_inline __s32 stack_again(void *ctx, __s32 last, __u32 cpu)
 		again_learn(extent, number);
 	return number;
 }
-
-#endif

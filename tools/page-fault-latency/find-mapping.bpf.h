@@ -10,8 +10,7 @@
  * If another thread changes the tree meanwhile, the search may come to a wrong mapping or to none.
  * So a mapping is taken only if the address is in it.
  */
-#ifndef FIND_MAPPING_BPF_H
-#define FIND_MAPPING_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/ledger.bpf.h>
 
@@ -118,5 +117,3 @@ static __always_inline struct vm_area_struct *mapping_find(struct task_struct *t
 		return NULL;
 	return vma;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* mapping: the parts of the key that depend on the mapping of the address. */
-#ifndef MAPPING_BPF_H
-#define MAPPING_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include "page-fault-latency.h"
@@ -84,5 +83,3 @@ static __always_inline void mapping_fill(struct vm_area_struct *vma, __u32 code,
 	if (plumb_config.by & FAULT_BY_AREA)
 		mapping_area(vma, key->area);
 }
-
-#endif

@@ -184,8 +184,6 @@ static __always_inline bool return_find(struct fault_thread *t, struct task_stru
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct fault_thread *t,
 					struct return_held *h, __u32 cpu)
 {
-	(void)ctx;
-	(void)h;
 	hist_record_split(t->ret.slot, cpu, t->ret.ns, 0, t->ret.ns, true, -1);
 	return true;
 }

@@ -94,8 +94,6 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 
 static void configure(struct plumb_bpf *bpf, struct function_config *config, bool calibration)
 {
-	(void)config;
-	(void)calibration;
 	bpf->function->takes_args = true;
 	bpf->function->last_arg = 2;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of page-fault-latency. */
-#ifndef PAGE_FAULT_LATENCY_H
-#define PAGE_FAULT_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -37,5 +36,3 @@ struct fault_key {
 	char area[FAULT_AREA_LEN];
 };
 _Static_assert(sizeof(struct fault_key) == 96, "no hidden padding in a hash key");
-
-#endif

@@ -30,7 +30,6 @@ static void check_options(struct plumb_options *unused)
 {
 	const struct options *o = &asked;
 
-	(void)unused;
 	if (o->live && (o->image || o->btf))
 		plumb_usage_error("--live is for the running kernel: not with %s",
 				  o->image ? "--image" : "--btf");
@@ -48,7 +47,6 @@ static void add_tool(const char *option, const char *text, struct plumb_options 
 
 static void set_save(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	if (!*text)
 		plumb_usage_error("%s: a file is needed: ''", option);
 	asked.save = text;

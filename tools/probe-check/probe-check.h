@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of probe-check. */
-#ifndef PROBE_CHECK_H
-#define PROBE_CHECK_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -13,5 +12,3 @@ struct fires {
 	__u64 pad[7];
 };
 _Static_assert(sizeof(struct fires) == 64, "CPUs do not share a cache line");
-
-#endif

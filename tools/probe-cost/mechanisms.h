@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* mechanisms: the probe mechanisms, and how each is triggered. */
-#ifndef MECHANISMS_H
-#define MECHANISMS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ int mechanism_prove(struct mechanism *m, int body, const struct plumb_probes *pr
  * ends early; *ROUNDS is then the number of whole rounds.
  */
 bool measure_all(unsigned int *rounds, unsigned int *slowed, const volatile sig_atomic_t *over);
-
-#endif

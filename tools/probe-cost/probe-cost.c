@@ -148,7 +148,6 @@ static volatile sig_atomic_t over;
 /* At the policy's limit; any other ends the tool, as it would without a handler. */
 static void at_signal(int number, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (info->si_code == SI_TIMER) {
 		over = true;
 		return;

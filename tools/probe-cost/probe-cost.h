@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of probe-cost. */
-#ifndef PROBE_COST_H
-#define PROBE_COST_H
+#pragma once
 
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/bpf/key/key.h>
@@ -19,5 +18,3 @@ _Static_assert(sizeof(struct probe_cost_key) == 24, "no hidden padding in a hash
 struct probe_cost_histogram {
 	__u64 buckets[PROBE_COST_BUCKETS];
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* access: the kinds of hooks that this kernel allows, and why it refuses the others. */
-#ifndef ACCESS_H
-#define ACCESS_H
+#pragma once
 
 #include "targets.h"
 
@@ -22,5 +21,3 @@ void access_say_closed(void);
 
 /* The result of a hook; NULL: it was not tried. */
 const struct access *access_of(enum plumb_hook hook);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* arguments: the arguments of a target that a probe can read, with their types. */
-#ifndef ARGUMENTS_H
-#define ARGUMENTS_H
+#pragma once
 
 #include "targets.h"
 #include <jansson.h>
@@ -17,5 +16,3 @@ char *arguments_text(struct targets *p, const struct target *target);
  * not known is null.
  */
 void arguments_json(struct targets *p, const struct target *target, json_t *to);
-
-#endif

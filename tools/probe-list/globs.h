@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* globs: match patterns of the command line with the names of targets. */
-#ifndef GLOBS_H
-#define GLOBS_H
+#pragma once
 
 #include "targets.h"
 
@@ -25,5 +24,3 @@ size_t glob_take(const struct glob *g, struct targets *p);
 
 /* Warn that it matches nothing, with suggestions. */
 void glob_complain(const struct glob *g, const struct targets *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* print: the taken targets as lines, as a summary, or as JSON. */
-#ifndef PRINT_H
-#define PRINT_H
+#pragma once
 
 #include "targets.h"
 
@@ -13,5 +12,3 @@ void print_summary(const struct targets *p, unsigned int wanted);
 
 /* Print one object; with SUMMARY it has no targets. */
 void print_json(struct targets *p, unsigned int wanted, bool summary);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* targets: what can be probed in this kernel and in named files. */
-#ifndef TARGETS_H
-#define TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ int functions_all(const struct plumb_lists *lists, struct plumb_functions *found
  */
 int targets_read_user(struct targets *p, const char *pattern);
 int targets_read_usdt(struct targets *p, const char *pattern);
-
-#endif

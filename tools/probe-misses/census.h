@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* census: all loaded BPF programs and their links, at one time. */
-#ifndef CENSUS_H
-#define CENSUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ bool target_read(int fd, struct attachment *a);
 void target_describe(int fd, const struct program *program, struct attachment *a);
 /* Set the target of links that have only an address to the name of the function there. */
 void target_name(struct attachment *links, size_t n);
-
-#endif

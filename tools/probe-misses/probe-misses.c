@@ -48,7 +48,6 @@ static void take_argument(const char *text)
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (asked.top && !asked.interval)
 		asked.interval = SEC_NS;
 	if (!asked.interval && !asked.duration)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report: rows as a table, or as a JSON line. */
-#ifndef REPORT_H
-#define REPORT_H
+#pragma once
 
 #include "rows.h"
 #include <stdio.h>
@@ -25,5 +24,3 @@ void report_footer(const struct report *r, FILE *out);
 void report_redraw(const struct report *r, FILE *out);
 /* 0 or -errno. */
 int report_json(const struct report *r, FILE *out);
-
-#endif

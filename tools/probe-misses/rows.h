@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rows: runs and misses of programs between two censuses, and which program caused the misses. */
-#ifndef ROWS_H
-#define ROWS_H
+#pragma once
 
 #include "census.h"
 
@@ -61,5 +60,3 @@ double row_cpu_percent(const struct rows *r, const struct row *row);
 double row_held_percent(const struct rows *r, const struct row *row);
 /* The share of its executions that was missed, by recursion. */
 double row_missed_percent(const struct row *row);
-
-#endif

@@ -32,7 +32,6 @@ static void print_footer(FILE *out)
 
 static void add_json(json_t *json, const struct plumb_report *r)
 {
-	(void)r;
 	json_object_set_new(json, "throttled", plumb_json_u64(*throttled));
 }
 

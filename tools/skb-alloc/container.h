@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* container: the container of a cgroup, by the cgroup's path. */
-#ifndef CONTAINER_H
-#define CONTAINER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * Returns TEXT.
  */
 const char *container_name(const char *path, char *text, size_t size);
-
-#endif

@@ -68,8 +68,6 @@ static const struct plumb_field fields[] = {
 
 static void configure(struct plumb_bpf *bpf, const void *unused, bool calibration)
 {
-	(void)unused;
-	(void)calibration;
 	bpf->function->takes_args = true;
 }
 
@@ -83,7 +81,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
 	struct skb_alloc_stacks_bpf *skel = skb_alloc_stacks_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");

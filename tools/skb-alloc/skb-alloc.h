@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of skb-alloc. */
-#ifndef SKB_ALLOC_H
-#define SKB_ALLOC_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -13,5 +12,3 @@ struct skb_alloc_key {
 	__u64 container; /* id of the cgroup whose path names it */
 };
 _Static_assert(sizeof(struct skb_alloc_key) == 64, "no hidden padding in a hash key");
-
-#endif

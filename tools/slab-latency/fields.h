@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* fields: the tool's parts of the key, as text and JSON. */
-#ifndef SLAB_FIELDS_H
-#define SLAB_FIELDS_H
+#pragma once
 
 #include <plumb/core/fields.h>
 
@@ -21,5 +20,3 @@ void slab_merged_read(void);
 json_t *slab_merged_json(const void *key);
 /* Reads the kernel's symbols. */
 void slab_fields_begin(void);
-
-#endif

@@ -76,7 +76,6 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 	struct slab_latency_events_bpf *skel =
 		slab_latency_events_bpf__open_opts(plumb_open_opts());
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "kmalloc", "kmem_cache_alloc");
@@ -100,7 +99,6 @@ static int open_events(struct plumb_bpf *bpf, bool calibration)
 /* Whether a column is of times, which tracepoints have not. */
 static int is_of_times(const char *name, void *context)
 {
-	(void)context;
 	return !strstr(" calls rate share errors asked given ", name);
 }
 

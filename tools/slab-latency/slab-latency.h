@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of slab-latency. */
-#ifndef SLAB_LATENCY_H
-#define SLAB_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -116,5 +115,3 @@ struct slab_key {
 	__u8 pad;
 };
 _Static_assert(sizeof(struct slab_key) == 88, "no hidden padding in a hash key");
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* slab: from what is known of an allocation or a free to its row, for all mechanisms. */
-#ifndef SLAB_BPF_H
-#define SLAB_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/totals.bpf.h>
 #include <plumb/bpf/hist/hist.h>
@@ -145,7 +144,6 @@ static __always_inline void slab_complete(struct slab_call *c)
 
 static __always_inline bool slab_read_count(struct task_struct *task, __u32 cpu, __u32 *count)
 {
-	(void)cpu;
 	*count = BPF_CORE_READ(task, thread_info.preempt.count);
 	return true;
 }
@@ -165,7 +163,6 @@ static __always_inline bool slab_read_count(struct task_struct *task, __u32 cpu,
 {
 	__u64 at = 0;
 
-	(void)task;
 	if (!slab_config.preempt_count ||
 	    bpf_probe_read_kernel(&at, sizeof(at), (void *)(slab_config.cpu_offsets + 8ULL * cpu)))
 		return false;
@@ -221,5 +218,3 @@ static __always_inline void slab_add_bytes(struct plumb_totals *totals, const st
 	if (c->given)
 		plumb_add(totals->counters[1], c->given);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* targets: the allocator's functions and events that this kernel has, and their arguments. */
-#ifndef SLAB_TARGETS_H
-#define SLAB_TARGETS_H
+#pragma once
 
 #include <plumb/functions/functions.h>
 
@@ -27,5 +26,3 @@ int slab_targets_find(const char *file, uint32_t by, bool frees, bool events,
  * (CONFIG_KALLSYMS_ALL).
  */
 void slab_addresses_find(struct slab_config *config);
-
-#endif

@@ -35,7 +35,6 @@ static bool may_hint;
 
 static int add_glob(const char *item, void *context)
 {
-	(void)context;
 	if (n_globs == PLUMB_MAX_LIST)
 		plumb_usage_error("--function: at most %d functions or globs", PLUMB_MAX_LIST);
 	globs[n_globs++] = strdup(item);
@@ -173,7 +172,6 @@ static int print(struct plumb_report *r)
 
 static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
 {
-	(void)r;
 	json_object_set_new(json, "total", plumb_json_u64(row->counters[1]));
 	json_object_set_new(json, "own", json_integer(own_time(row)));
 	json_object_set_new(json, "left_over", json_boolean(is_call(row)));

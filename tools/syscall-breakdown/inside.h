@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inside: functions timed within system calls, -f. */
-#ifndef INSIDE_H
-#define INSIDE_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -38,6 +37,4 @@ void inside_become(struct plumb_tool *tool, const struct syscall_config *selecti
 
 /* STATUS is main()'s: if functions cannot be timed, point out the mode without -f. */
 void inside_hint(int status);
-#endif
-
 #endif

@@ -81,7 +81,6 @@ static __always_inline void split_begins(struct call_thread *t)
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
-	(void)task;
 	t->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id());
 }
 
@@ -90,7 +89,6 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 {
 	struct place_off *place = place_off(&t->own, t->own.here);
 
-	(void)stay;
 	if (!place)
 		place = &t->own.off_elsewhere;
 	if (t->preempted) {

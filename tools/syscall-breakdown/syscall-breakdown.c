@@ -40,7 +40,6 @@ static struct plumb_tool tool;
 
 static void set_above(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	if (plumb_parse_fixed(text, 6, 1, 100 * PLUMB_PERCENT - 1, &above))
 		plumb_usage_error("%s: a percentile above 0 and below 100: %s", option, text);
 	above_name = text;
@@ -70,7 +69,6 @@ static void complete(struct plumb_options *o)
 {
 	const uint64_t min = plumb_syscall_selection.min_ns;
 
-	(void)o;
 	if (!plumb_syscall_selection.selected)
 		plumb_usage_error("no system call: syscall-breakdown -s NAME");
 	if (above && min)

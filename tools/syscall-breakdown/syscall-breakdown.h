@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of syscall-breakdown. */
-#ifndef SYSCALL_BREAKDOWN_H
-#define SYSCALL_BREAKDOWN_H
+#pragma once
 
 #include <plumb/bpf/stack/stacks.h>
 
@@ -29,5 +28,3 @@ enum breakdown_pass { BREAKDOWN_ALL, BREAKDOWN_FIRST, BREAKDOWN_ABOVE };
  */
 #define BREAKDOWN_ON  48
 #define BREAKDOWN_OFF 16
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* tree: a call's time by functions and their callers, in which it includes all below them. */
-#ifndef TREE_H
-#define TREE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -77,5 +76,3 @@ void calls_warn(const struct calls *calls, FILE *out);
 bool row_is_calls(const struct plumb_row *row);
 const char *row_syscall(const struct plumb_row *row, char *text, size_t size);
 void row_frames(struct plumb_frames *f, const struct plumb_report *r, const struct plumb_row *row);
-
-#endif

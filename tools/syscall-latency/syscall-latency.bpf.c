@@ -29,7 +29,6 @@ static __always_inline __u32 timing_slot(struct call_thread *t, struct task_stru
 
 static __always_inline void split_begins(struct call_thread *t)
 {
-	(void)t;
 }
 
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
@@ -100,7 +99,6 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 {
 	int i;
 
-	(void)ctx;
 	t->off[PLUMB_RETURN] = t->ret.waited;
 	for (i = 0; i < SPLIT_PARTS; i++)
 		h->off[i] = t->off[i];
@@ -140,7 +138,6 @@ static __always_inline bool is_compat_call(struct task_struct *task)
 #if defined(__TARGET_ARCH_arm64)
 	return syscall_abi(task);
 #else
-	(void)task;
 	return false;
 #endif
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* slower: what the files of syscall-slower share. */
-#ifndef SLOWER_H
-#define SLOWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ struct timeline {
  */
 int timeline_draw(void *timeline, FILE *out);
 int timeline_trace(void *timeline, FILE *out);
-
-#endif

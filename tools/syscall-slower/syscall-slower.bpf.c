@@ -221,7 +221,6 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 	bool filtered = is_filtered_at_exit(t->ret.ns, t->ret.error);
 	__u32 nr;
 
-	(void)ctx;
 	if (filtered)
 		ledger_add(cpu, filtered_at_exit, -1);
 	else if (recall(t))

@@ -79,7 +79,6 @@ static void complete(struct plumb_options *o)
 /* Take MIN, the first argument. */
 static bool set_min(const char *text, bool number)
 {
-	(void)number;
 	if (has_min)
 		return false;
 	plumb_syscall_selection.min_ns = plumb_option_duration("MIN", text);

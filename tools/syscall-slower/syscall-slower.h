@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of syscall-slower. */
-#ifndef SYSCALL_SLOWER_H
-#define SYSCALL_SLOWER_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 #include <plumb/bpf/sched/return.h>
@@ -42,5 +41,3 @@ struct recall {
 };
 #define RECALLED_WITHIN 40000000 /* ns after the end of the call */
 #define PRINTED_AFTER   50000000
-
-#endif

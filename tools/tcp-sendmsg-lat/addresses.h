@@ -4,8 +4,7 @@
  *
  * Parsers take the whole string.  They return 0, or -EINVAL without writing a result.
  */
-#ifndef ADDRESSES_H
-#define ADDRESSES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ uint32_t tcp_prefix_bits(const struct tcp_prefix *prefix);
 
 /* "10.1.2.3" or "2001:db8::1"; returns TEXT. */
 const char *tcp_format_address(const struct tcp_address *address, char *text, size_t size);
-
-#endif

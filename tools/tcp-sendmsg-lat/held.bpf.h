@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* held: messages whose threads wait on their way out (sched/return.bpf.h). */
-#ifndef TCP_HELD_BPF_H
-#define TCP_HELD_BPF_H
+#pragma once
 
 #include "send.bpf.h"
 
@@ -72,8 +71,6 @@ static __noinline int return_count(const struct plumb_return *r, const struct se
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, PLUMB_THREAD *t,
 					struct return_held *h, __u32 cpu)
 {
-	(void)ctx;
-	(void)cpu;
 	h->call = t->last.bytes;
 	return_count(&t->ret, &t->last.bytes, -1);
 	return true;
@@ -81,8 +78,5 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, PLU
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
-	(void)cpu;
 	return_count(&h->ret, &h->call, 1);
 }
-
-#endif

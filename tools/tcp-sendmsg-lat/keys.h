@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* keys: the keys that the tool adds to --by, and their columns. */
-#ifndef KEYS_H
-#define KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ extern const struct plumb_field tcp_fields[TCP_N_FIELDS];
 
 /* As plumb_keys.parse: takes "size", "size:BYTES" and "port". */
 bool tcp_take_key(const char *item, struct plumb_options *options);
-
-#endif

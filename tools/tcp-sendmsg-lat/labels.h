@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* labels: names for the far ends of connections, from a file (--labels). */
-#ifndef LABELS_H
-#define LABELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int tcp_parse_label(char *line, struct tcp_label *label, const char **why);
 
 /* Add the labels of FILE, whose name is not copied; 0, or -errno after messages. */
 int tcp_labels_read(struct tcp_labels *labels, const char *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* send: the filters, the key and the recording of a send, for all mechanisms. */
-#ifndef TCP_SEND_BPF_H
-#define TCP_SEND_BPF_H
+#pragma once
 
 #include "tcp-sendmsg-lat.h"
 #define PLUMB_KEY struct send_key
@@ -157,5 +156,3 @@ static __noinline int send_slot(struct send_key *key)
 {
 	return key_cpu_slot(current_task(), key, bpf_get_smp_processor_id());
 }
-
-#endif

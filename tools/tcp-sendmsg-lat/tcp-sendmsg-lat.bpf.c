@@ -14,7 +14,6 @@
 static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
 					  __u64 *args)
 {
-	(void)target;
 	args[0] = function_arg(ctx, hook, 0);
 	args[1] = function_arg(ctx, hook, 2);
 }

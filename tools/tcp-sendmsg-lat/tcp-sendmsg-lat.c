@@ -42,7 +42,6 @@ static void add_prefix(const char *option, const char *item, struct plumb_option
 {
 	struct tcp_filter *f = filter_of(option);
 
-	(void)o;
 	if (f->n_prefixes == PLUMB_MAX_LIST)
 		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	if (tcp_parse_prefix(item, &f->prefixes[f->n_prefixes++]))
@@ -54,7 +53,6 @@ static void add_ports(const char *option, const char *item, struct plumb_options
 {
 	struct tcp_filter *f = filter_of(option);
 
-	(void)o;
 	if (f->n_ports == PLUMB_MAX_LIST)
 		plumb_usage_error("%s: at most %d", option, PLUMB_MAX_LIST);
 	if (tcp_parse_ports(item, &f->ports[f->n_ports++]))
@@ -166,7 +164,6 @@ static int open_raw(struct plumb_bpf *bpf, bool calibration)
 		tcp_sendmsg_lat_raw_bpf__open_opts(plumb_open_opts());
 	struct syscall_config selection = {};
 
-	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "tcp_sendmsg_locked", "sock_send_length");
@@ -278,7 +275,6 @@ static void add_json(json_t *json, const struct plumb_report *r)
 	const unsigned int sockets = mptcp_sockets();
 	json_t *all = json_array();
 
-	(void)r;
 	if (pages_pass_by) {
 		json_array_append_new(all, not_seen("sendfile", json_null()));
 		json_array_append_new(all, not_seen("splice", json_null()));

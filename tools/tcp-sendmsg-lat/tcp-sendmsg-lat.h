@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of tcp-sendmsg-lat. */
-#ifndef TCP_SENDMSG_LAT_H
-#define TCP_SENDMSG_LAT_H
+#pragma once
 
 #include <plumb/bpf/core/config.h>
 #include <plumb/bpf/syscall/syscall.h>
@@ -91,5 +90,3 @@ struct tcp_label_key {
 	struct tcp_address address;
 };
 _Static_assert(sizeof(struct tcp_label_key) == 24, "no hidden padding in a trie's key");
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* judge: a verdict on the difference between paired runs. */
-#ifndef JUDGE_H
-#define JUDGE_H
+#pragma once
 
 #include <plumb/user/bootstrap.h>
 
@@ -24,5 +23,3 @@ struct judgement {
  */
 struct judgement judge(const double *without, const double *with, size_t n, double limit,
 		       uint64_t seed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* notes: conditions of the machine that make runs differ. */
-#ifndef NOTES_H
-#define NOTES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void notes_run_ended(struct notes *n);
 
 /* Return an array of sentences, which the caller owns. */
 json_t *notes_list(const struct notes *n);
-
-#endif

@@ -3,8 +3,7 @@
  * process: start a program and hold it before exec until it is released.  It has its own process
  * group, an empty stdin, and its output is read by line.
  */
-#ifndef PROCESS_H
-#define PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void process_reap(struct process *p);
 
 /* "ended with status 1", "was killed by signal 11"; after process_reap(). */
 const char *process_fate(const struct process *p, char *text, size_t size);
-
-#endif

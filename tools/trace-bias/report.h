@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report: the comparison of the pairs of runs, as a table or a JSON object with every run. */
-#ifndef REPORT_H
-#define REPORT_H
+#pragma once
 
 #include "judge.h"
 #include "notes.h"
@@ -29,5 +28,3 @@ struct comparison {
 enum verdict report_judge(struct comparison *c);
 void report_print_table(const struct comparison *c);
 void report_print_json(const struct comparison *c);
-
-#endif

@@ -6,8 +6,7 @@
  * released and timed until it exits.  Without a tool the workload is held for as long as it was
  * with one: while it is held, its CPU's caches go cold, which slows its start.
  */
-#ifndef RUN_H
-#define RUN_H
+#pragma once
 
 #include <linux/types.h>
 #include <regex.h>
@@ -49,5 +48,3 @@ int metric_parse(const char *text, double *value);
 
 /* The command line TOOL, malloc'd, with the workload's pid for each {}. */
 char *run_tool_line(const char *tool, pid_t workload);
-
-#endif

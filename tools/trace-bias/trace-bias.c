@@ -47,7 +47,6 @@ static const char *compile(const char *option, const char *text, regex_t *regex,
 
 static void set_tool(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	if (!*text)
 		plumb_usage_error("%s: no command line: '%s'", option, text);
 	asked.plan.tool = text;
@@ -55,13 +54,11 @@ static void set_tool(const char *option, const char *text, struct plumb_options 
 
 static void set_ready(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	asked.plan.ready = compile(option, text, &asked.plan.ready_regex, 0);
 }
 
 static void set_metric(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	asked.plan.metric = compile(option, text, &asked.plan.metric_regex, 1);
 }
 
@@ -69,7 +66,6 @@ static void set_limit(const char *option, const char *text, struct plumb_options
 {
 	uint64_t millionths;
 
-	(void)o;
 	if (plumb_parse_fixed(text, 6, 1, 100000000, &millionths))
 		plumb_usage_error("%s: a percentage above 0, at most 100: %s", option, text);
 	asked.limit = millionths / 1e6;
@@ -80,7 +76,6 @@ static void complete(struct plumb_options *unused)
 {
 	struct run_plan *p = &asked.plan;
 
-	(void)unused;
 	if (!p->tool)
 		plumb_usage_error("--tool is missing: the tool's command line");
 	if (!p->ready && !p->settle)

@@ -130,7 +130,6 @@ int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 	const uint64_t patterns = plumb_user_file_at(plumb_build_at(build)->file)->patterns;
 	int err = 0;
 
-	(void)first;
 	probes->with_cookies = bpf->function->with_cookies;
 	for (int end = USDT_ENDS - 1; end >= 0; end--)
 		for (size_t i = 0; i < functions->n && patterns >> end & 1; i++)

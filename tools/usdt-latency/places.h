@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* places: the probes START and DONE, their places in the code, and where these have arguments. */
-#ifndef USDT_LATENCY_PLACES_H
-#define USDT_LATENCY_PLACES_H
+#pragma once
 
 #include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
@@ -40,5 +39,3 @@ int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *pr
 
 /* struct plumb_tool_overhead.calibrate */
 void usdt_calibrate(struct plumb_run *run);
-
-#endif

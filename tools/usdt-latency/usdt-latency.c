@@ -66,7 +66,6 @@ static void parse_pair(const char *option, const char *text, struct plumb_option
 	const char *comma = strchr(text, ',');
 	char first[32];
 
-	(void)o;
 	if (strncmp(text, begin, strlen(begin)) || (comma && strncmp(comma, then, strlen(then))))
 		plumb_usage_error("%s: arg:N or arg:N,done.arg:M, not %s", option, text);
 	snprintf(first, sizeof(first), "%.*s",
@@ -87,7 +86,6 @@ static const struct plumb_option options[] = {
 
 static void complete(struct plumb_options *o)
 {
-	(void)o;
 	if (usdt_pair.n_patterns != USDT_ENDS)
 		plumb_usage_error("two probes are needed: usdt-latency START DONE");
 }
@@ -225,8 +223,6 @@ static const struct plumb_mechanism mechanisms[] = {
 static void name_flight(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			size_t size)
 {
-	(void)run;
-	(void)f;
 	snprintf(text, size, "usdt:%s:%s", usdt_pair.patterns[USDT_START].file,
 		 usdt_pair.patterns[USDT_START].name);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of usdt-latency. */
-#ifndef USDT_LATENCY_H
-#define USDT_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 #include <plumb/bpf/user/usdt.h>
@@ -32,5 +31,3 @@ struct usdt_key {
 	__u64 arg[USDT_ENDS];
 	__u64 unread; /* bits by end: the argument could not be read */
 };
-
-#endif

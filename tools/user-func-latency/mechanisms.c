@@ -176,7 +176,6 @@ static const char *return_probes_skipped(void)
 
 static const char *return_probes_unsupported(const struct plumb_options *options)
 {
-	(void)options;
 	return user_func.go ? USER_FUNC_GO_STACKS_MOVE : user_func.broken;
 }
 

@@ -230,7 +230,6 @@ static void finish(const struct plumb_run *run, const struct plumb_snapshot *tot
 static void name_flight(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			size_t size)
 {
-	(void)run;
 	plumb_targets_name(&user_func.targets, f->what, false, text, size);
 }
 

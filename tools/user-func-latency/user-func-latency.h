@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the loader and the BPF programs of user-func-latency. */
-#ifndef USER_FUNC_LATENCY_H
-#define USER_FUNC_LATENCY_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -22,5 +21,3 @@ struct user_func_key {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct user_func_key) == 88, "no hidden padding in a hash key");
-
-#endif

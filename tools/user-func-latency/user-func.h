@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* user func: what the files of user-func-latency share. */
-#ifndef USER_FUNC_H
-#define USER_FUNC_H
+#pragma once
 
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
@@ -73,5 +72,3 @@ int user_targets_refuse(void);
 
 /* struct plumb_builds_use.check: removes functions without a return; an error if none remains. */
 int user_targets_check(struct plumb_userfuncs *found);
-
-#endif

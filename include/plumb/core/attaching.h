@@ -3,8 +3,7 @@
  * attaching: what the core knows of functions that are chosen at run time, and of the probes on
  * them; it attaches and detaches through pointers.
  */
-#ifndef PLUMB_ATTACHING_H
-#define PLUMB_ATTACHING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,5 +162,3 @@ static inline int plumb_probe_refusal(const struct plumb_probes *probes, size_t 
 			return probes->refusals[r].err;
 	return 0;
 }
-
-#endif

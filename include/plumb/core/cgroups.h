@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cgroups: those of -g, which are traced under their path, also if they are made again. */
-#ifndef PLUMB_SESSION_CGROUPS_H
-#define PLUMB_SESSION_CGROUPS_H
+#pragma once
 
 #include <plumb/core/run.h>
 
@@ -14,5 +13,3 @@ int plumb_cgroups_fd(void);
  * and each second.
  */
 void plumb_cgroups_look(struct plumb_run *run);
-
-#endif

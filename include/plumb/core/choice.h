@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* choice: chooses one of a tool's mechanisms. */
-#ifndef PLUMB_CHOICE_H
-#define PLUMB_CHOICE_H
+#pragma once
 
 struct plumb_run;
 
@@ -10,5 +9,3 @@ struct plumb_run;
  * Returns 0 or -errno.  The run keeps the refused mechanisms and the reasons.
  */
 int plumb_mechanism_choose(struct plumb_run *run);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Wrong usage exits with status 2; --help, --about and --version exit with 0.
  */
-#ifndef PLUMB_CLI_H
-#define PLUMB_CLI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int plumb_signals_open(int more);
 bool plumb_signals_pending(void);
 /* Forgets those: only later ones are pending then. */
 void plumb_signals_drop(void);
-
-#endif

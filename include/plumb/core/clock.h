@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* clock: the clock that BPF programs read by bpf_ktime_get_ns(). */
-#ifndef PLUMB_CLOCK_H
-#define PLUMB_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -31,5 +30,3 @@ uint64_t plumb_wall_clock(void);
 
 /* ns since 1970, CLOCK_REALTIME. */
 uint64_t plumb_wall_now(void);
-
-#endif

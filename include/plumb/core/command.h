@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* command: the program after "--". */
-#ifndef PLUMB_COMMAND_H
-#define PLUMB_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool plumb_command_has_ended(struct plumb_run *run);
  * when the tool exits.  A signal from SIGNALS (of plumb_signals_open()) ends the wait.
  */
 void plumb_command_end(struct plumb_run *run, int signals);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cpus: CPUs that go online or offline while programs are attached to perf events of each CPU. */
-#ifndef PLUMB_ATTACH_CPUS_H
-#define PLUMB_ATTACH_CPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ bool plumb_cpus_changed(void);
 /* Called by a tool's finish(): events of such a CPU are missing, nobody knows how many. */
 void plumb_cpus_note_lost(void);
 bool plumb_cpus_have_lost(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* dist-json: a distribution as JSON (plumb/2). */
-#ifndef PLUMB_DIST_JSON_H
-#define PLUMB_DIST_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <plumb/core/percentile.h>
@@ -13,5 +12,3 @@ json_t *plumb_dist_json(const struct plumb_dist *d);
 struct plumb_options;
 void plumb_measure_json(const struct plumb_options *o, const struct plumb_dist *d, uint64_t sum,
 			json_t *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* fields: the named parts of a key, for --by and for all output. */
-#ifndef PLUMB_FIELDS_H
-#define PLUMB_FIELDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const 
 
 /* Field I of the tool, the common ones first; NULL after the last. */
 const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i);
-
-#endif

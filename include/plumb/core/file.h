@@ -3,8 +3,7 @@
  * file: reads files that an option names and that are not trusted: regular files only, up
  * to a maximum size, and with the permissions of the real user.  Error messages name OPTION.
  */
-#ifndef PLUMB_FILE_H
-#define PLUMB_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
 int plumb_file_open(const char *option, const char *path, size_t most);
 /* Returns the contents, malloc'd, followed by a NUL; NULL after a message. */
 char *plumb_file_read(const char *option, const char *path, size_t most, size_t *size);
-
-#endif

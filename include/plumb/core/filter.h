@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* filter: checks the filters of the options on the running system, and applies them. */
-#ifndef PLUMB_FILTER_H
-#define PLUMB_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <plumb/core/run.h>
@@ -15,5 +14,3 @@ bool plumb_filter_takes_own_name(const struct plumb_options *o);
 void plumb_filter_configure(const struct plumb_run *run, struct plumb_config *config);
 /* Writes them into the maps of the loaded object; 0 or -errno. */
 int plumb_filter_fill(const struct plumb_run *run, struct bpf_object *object);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* glob: compiles the patterns of bpf/core/glob.h from text. */
-#ifndef PLUMB_GLOB_H
-#define PLUMB_GLOB_H
+#pragma once
 
 #include <plumb/bpf/core/glob.h>
 
@@ -12,5 +11,3 @@
  * too long.
  */
 int plumb_globs_add(struct plumb_globs *g, const char *pattern, char name[PLUMB_COMM_LEN]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hook: the kinds of hooks. */
-#ifndef PLUMB_HOOK_H
-#define PLUMB_HOOK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ static inline bool plumb_hook_is_fentry(enum plumb_hook hook)
 	return hook == PLUMB_FENTRY || hook == PLUMB_FEXIT || hook == PLUMB_FSESSION ||
 	       hook == PLUMB_FENTRY_MULTI || hook == PLUMB_FSESSION_MULTI;
 }
-
-#endif

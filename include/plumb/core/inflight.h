@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* inflight: the report of calls and sleeps in flight. */
-#ifndef PLUMB_REPORT_INFLIGHT_H
-#define PLUMB_REPORT_INFLIGHT_H
+#pragma once
 
 #include <jansson.h>
 #include <linux/types.h>
@@ -109,5 +108,3 @@ uint64_t plumb_flights_oldest(const struct plumb_flights *f);
 void plumb_flights_print(const struct plumb_report *r, FILE *out);
 void plumb_flights_print_oldest(const struct plumb_report *r, FILE *out);
 void plumb_flights_json(json_t *json, const struct plumb_report *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* instance: a tool's BPF object, loaded and attached. */
-#ifndef PLUMB_INSTANCE_H
-#define PLUMB_INSTANCE_H
+#pragma once
 
 #include <stddef.h>
 #include <plumb/core/run.h>
@@ -29,5 +28,3 @@ void plumb_instance_close(struct plumb_instance *in);
 
 /* Whether types that the kernel lacks are not sought in its modules (without --btf). */
 void plumb_open_kernel_types_only(bool only);
-
-#endif

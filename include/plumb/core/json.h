@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* json: the members that all JSON lines of plumb share; a line is one object. */
-#ifndef PLUMB_JSON_H
-#define PLUMB_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int plumb_json_print(json_t *object, FILE *out);
 /* The same, but the member "rows" is what ROWS prints of OF, which returns 0 or -errno. */
 int plumb_json_print_rows(json_t *object, int (*rows)(const void *of, FILE *out), const void *of,
 			  FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* log: messages on stderr; data alone is written to stdout. */
-#ifndef PLUMB_LOG_H
-#define PLUMB_LOG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ void plumb_usage_error(const char *format, ...) __attribute__((format(printf, 1,
 
 /* Redirects libbpf's messages to this log. */
 void plumb_log_init(void);
-
-#endif

@@ -3,8 +3,7 @@
  * memory: memory that a tool cannot go on without.  If there is none, these end the tool, after a
  * message; what it has attached ends with its descriptors.  Not for sizes that a file claims.
  */
-#ifndef PLUMB_MEMORY_H
-#define PLUMB_MEMORY_H
+#pragma once
 
 #include <errno.h>
 #include <stdarg.h>
@@ -59,5 +58,3 @@ static inline void *plumb_grow(void *list, size_t n, size_t size)
 		(list) = plumb_grow((list), (n), sizeof(*(list)));                                 \
 		&(list)[(n)++];                                                                    \
 	})
-
-#endif

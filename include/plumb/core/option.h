@@ -3,8 +3,7 @@
  * option: an option of the command line: its text in --help, the bounds of its value, and where the
  * value goes.
  */
-#ifndef PLUMB_OPTION_H
-#define PLUMB_OPTION_H
+#pragma once
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ struct plumb_option {
 
 /* Whether OPTIONS, which may be NULL, have one of that NAME. */
 bool plumb_option_is_among(const struct plumb_option *options, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* options: the parsed command line, checked for form but not against the running system. */
-#ifndef PLUMB_OPTIONS_H
-#define PLUMB_OPTIONS_H
+#pragma once
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -105,5 +104,3 @@ void plumb_options_complete_percentiles(struct plumb_options *o);
 /* Whether the mechanism that OPTIONS name can do what they ask of it; if not, as wrong usage. */
 void plumb_options_check_mechanism(const struct plumb_options *options,
 				   const struct plumb_tool *tool);
-
-#endif

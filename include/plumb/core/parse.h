@@ -5,8 +5,7 @@
  * All parse the whole string: nothing may precede or follow the value, not even a blank.  They
  * return 0, or -EINVAL (malformed) or -ERANGE (outside [min, max]) without writing the value.
  */
-#ifndef PLUMB_PARSE_H
-#define PLUMB_PARSE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int plumb_parse_fixed(const char *text, unsigned int places, uint64_t min, uint6
  * which may be empty (-EINVAL).  Stops at the first non-zero result and returns it.
  */
 int plumb_parse_list(const char *text, int (*each)(const char *item, void *context), void *context);
-
-#endif

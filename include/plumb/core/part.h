@@ -6,8 +6,7 @@
  * The core calls all parts, in the order of the table, and names none of them.  Each function may
  * be NULL.  What returns int returns 0, or -errno after a message: the first error ends the run.
  */
-#ifndef PLUMB_PART_H
-#define PLUMB_PART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ void plumb_parts_leave(void);
 const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *tool);
 /* The part that wants to be called early; NULL: none. */
 const struct plumb_part *plumb_parts_early(const struct plumb_run *run);
-
-#endif

@@ -7,8 +7,7 @@
  * of its bucket, or the exact maximum if that is lower: it is never too low, and too high by less
  * than 1/2^precision (hist.h).  Beyond the histogram's range it is the exact maximum.
  */
-#ifndef PLUMB_PERCENTILE_H
-#define PLUMB_PERCENTILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ int plumb_dist_add(struct plumb_dist *d, const struct plumb_dist *from);
 
 /* Subtracts the counts of OLDER, an earlier state of the same histogram, from D. */
 void plumb_dist_subtract(struct plumb_dist *d, const struct plumb_dist *older);
-
-#endif

@@ -3,8 +3,7 @@
  * privileges: the capabilities of this process, and which of them, and of the system calls, it
  * needs until its end; the guard gives up all others (confine.h).
  */
-#ifndef PLUMB_PRIVILEGES_H
-#define PLUMB_PRIVILEGES_H
+#pragma once
 
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ bool plumb_can_without(uint64_t capabilities, bool (*attempt)(void *context), vo
 /* CHILD is the tool's own: its threads, as those of the tool, are none of the traced ones. */
 void plumb_own_child(pid_t child);
 bool plumb_is_own(uint32_t pid);
-
-#endif

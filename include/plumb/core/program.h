@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* program: what is read of a BPF program, and written into a copy of it. */
-#ifndef PLUMB_PROGRAM_H
-#define PLUMB_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, u
 
 /* Adds the executions that the kernel skipped to MISSED; false: it does not count them. */
 bool plumb_program_missed(int program, uint64_t *missed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* reasons: names and likely causes of kernel errors. */
-#ifndef PLUMB_REASONS_H
-#define PLUMB_REASONS_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ bool plumb_has_memory(void);
 
 /* The limit of this process or system that may have caused ERR; NULL: none. */
 const char *plumb_limit_hit(int err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report: prints a snapshot as a table, histograms or JSON on stdout. */
-#ifndef PLUMB_REPORT_H
-#define PLUMB_REPORT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_r
 /* Calls of the row per second. */
 double plumb_row_rate(const struct plumb_report *r, const struct plumb_row *row);
 json_t *plumb_json_key(const struct plumb_run *run, const struct plumb_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* run: the state of a tool's run, from its command line to its last report. */
-#ifndef PLUMB_RUN_H
-#define PLUMB_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ struct plumb_run {
 	int statistics; /* descriptor that keeps run-time statistics enabled; -1: none */
 	struct plumb_functions calibrated; /* the function that the calibration triggers */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* snapshot: rows and ledger from the maps of a BPF object at one time. */
-#ifndef PLUMB_SNAPSHOT_H
-#define PLUMB_SNAPSHOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void plumb_snapshot_prune(struct plumb_snapshot *snap);
 int plumb_snapshot_since(struct plumb_snapshot *delta, const struct plumb_snapshot *now,
 			 const struct plumb_snapshot *older);
 void plumb_snapshot_free(struct plumb_snapshot *snap);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* text: formats times, sizes and names for output. */
-#ifndef PLUMB_TEXT_H
-#define PLUMB_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ int plumb_flush_stdout(void);
 
 /* Closes stdout at exit.  Returns STATUS, or 1 after a message if writing failed. */
 int plumb_close_stdout(int status);
-
-#endif

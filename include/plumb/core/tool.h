@@ -6,8 +6,7 @@
  * everything that is the same for all tools: options, filters, attaching, the loop,
  * the report.
  */
-#ifndef PLUMB_TOOL_H
-#define PLUMB_TOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -355,5 +354,3 @@ struct plumb_tool {
 
 /* Runs the tool; the result is main()'s. */
 int plumb_main(int argc, char **argv, struct plumb_tool *tool);
-
-#endif

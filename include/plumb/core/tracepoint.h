@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* tracepoint: a program on the tracepoint that its section names, by a perf event. */
-#ifndef PLUMB_TRACEPOINT_H
-#define PLUMB_TRACEPOINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct bpf_link *plumb_probe_attach_tracepoint(const struct bpf_program *p);
 int plumb_probe_open_event(const struct perf_event_attr *attr, int cpu);
 /* ID is that of tracefs' events/CATEGORY/NAME/id. */
 int plumb_probe_open_tracepoint(uint32_t id);
-
-#endif

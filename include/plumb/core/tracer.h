@@ -3,8 +3,7 @@
  * tracer: all that a simple tool includes of the core: its description, options, messages, rows of
  * reports and their JSON, and the features of the running kernel.
  */
-#ifndef PLUMB_TRACER_H
-#define PLUMB_TRACER_H
+#pragma once
 
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
@@ -14,5 +13,3 @@
 #include <plumb/core/snapshot.h>
 #include <plumb/core/tool.h>
 #include <plumb/kernel/kernel.h>
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* verdict: the numbers of recorded and lost calls, from a ledger. */
-#ifndef PLUMB_VERDICT_H
-#define PLUMB_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool plumb_ledger_is_whole(const struct plumb_snapshot *total);
 
 /* Whether more calls were lost than --strict allows; PERCENT in units of 1/PLUMB_PERCENT %. */
 bool plumb_ledger_is_broken(const struct plumb_verdict *v, uint64_t percent);
-
-#endif

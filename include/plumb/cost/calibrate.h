@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* calibrate: measures what tracing adds to a call, on this host, in this configuration. */
-#ifndef PLUMB_CALIBRATE_H
-#define PLUMB_CALIBRATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct plumb_switches {
 
 /* Only tools that refer to it are linked with pthreads. */
 extern const struct plumb_switches plumb_switches;
-
-#endif

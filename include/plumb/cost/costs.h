@@ -5,8 +5,7 @@
  * The file $PLUMB_CACHE/probe-cost.json has the JSON line that probe-cost prints.  The environment
  * variable PLUMB_CACHE defaults to /var/cache/plumb; if it is empty, nothing is kept.
  */
-#ifndef PLUMB_COSTS_H
-#define PLUMB_COSTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ const char *plumb_costs_date(const json_t *costs, char *text, size_t size);
 
 /* Returns the share of one CPU, in percent, of RATE fires per second of NS each. */
 double plumb_cost_percent(double ns, double rate);
-
-#endif

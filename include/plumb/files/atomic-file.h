@@ -8,8 +8,7 @@
  * the link is the caller's; others are refused, and so are files of another user in a sticky
  * directory that others can write.
  */
-#ifndef PLUMB_ATOMIC_FILE_H
-#define PLUMB_ATOMIC_FILE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ int plumb_atomic_file_end(struct plumb_atomic_file *r, int err);
 
 /* A message for the -errno that these functions return. */
 const char *plumb_atomic_file_error(int err);
-
-#endif

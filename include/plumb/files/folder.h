@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* folder: the directory of a file that is to be written, and who else may write it. */
-#ifndef PLUMB_FOLDER_H
-#define PLUMB_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -28,5 +27,3 @@ bool plumb_is_in_proc(int fd);
  * A claim that fails otherwise is none.
  */
 int sole_claim(const char *option, const char *path, int folder, const char *name);
-
-#endif

@@ -7,8 +7,7 @@
  * was given the names before, knows no others, and ends with the tool.  atomic-file.h and
  * append-file.h use it by themselves for these names.
  */
-#ifndef PLUMB_WRITER_H
-#define PLUMB_WRITER_H
+#pragma once
 
 #include <stdint.h>
 #include <plumb/files/atomic-file.h>
@@ -34,5 +33,3 @@ int plumb_writer_open(const char *path);
 
 /* Removes the file, if it is the latest that was written: 0 or -errno. */
 int plumb_writer_remove(const char *path);
-
-#endif

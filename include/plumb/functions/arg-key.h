@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* arg key: the item arg:NAME[>>SHIFT] of --by, for tools that time functions. */
-#ifndef PLUMB_ARG_KEY_H
-#define PLUMB_ARG_KEY_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ bool plumb_arg_key_parse(struct plumb_arg_key *key, const char *item);
 /* A value of the argument: as text, and as JSON (a string if it is a pointer or above 2^63-1). */
 void plumb_arg_key_format(const struct plumb_arg_key *key, uint64_t value, char *text, size_t size);
 json_t *plumb_arg_key_json(const struct plumb_arg_key *key, uint64_t value);
-
-#endif

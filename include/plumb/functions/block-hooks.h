@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* block-hooks: the tracepoints of the block layer that this kernel has, and their arguments. */
-#ifndef PLUMB_BLOCK_HOOKS_H
-#define PLUMB_BLOCK_HOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <plumb/bpf/block/request.h>
@@ -15,5 +14,3 @@ struct block_hooks {
 
 /* From the kernel's types, or those in FILE unless it is NULL; 0, or -errno after a message. */
 int block_hooks_find(const char *file, struct block_hooks *hooks);
-
-#endif

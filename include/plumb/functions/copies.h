@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* copies: how many of a program's copies (bpf/core/copies.h) are loaded. */
-#ifndef PLUMB_LOAD_COPIES_H
-#define PLUMB_LOAD_COPIES_H
+#pragma once
 
 struct bpf_object;
 struct bpf_program;
@@ -11,5 +10,3 @@ struct bpf_program *plumb_copy_of(const struct bpf_object *object, const char *p
 
 /* Loads only the first N copies of PROGRAM, of the opened OBJECT. */
 void plumb_copies_limit(struct bpf_object *object, const char *program, int n);
-
-#endif

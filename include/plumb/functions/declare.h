@@ -5,8 +5,7 @@
  * A declarer caches data of each BTF, so that many types of few BTFs are fast.  The BTFs must
  * outlive it.  It is initialized with {}.
  */
-#ifndef PLUMB_DECLARE_H
-#define PLUMB_DECLARE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ const char *plumb_declare(struct plumb_declarer *d, const struct btf *btf, uint3
 const char *plumb_function_prototype(struct plumb_declarer *d, const struct plumb_function *f);
 
 void plumb_declarer_free(struct plumb_declarer *d);
-
-#endif

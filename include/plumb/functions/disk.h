@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* disk: names of block devices. */
-#ifndef PLUMB_KERNEL_DISK_H
-#define PLUMB_KERNEL_DISK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  * sysfs; its numbers if it is gone, "-" if DEV is 0.  Returns TEXT.
  */
 const char *plumb_disk_name(uint32_t dev, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* formats: the fields of a tracepoint's record, from its format file in tracefs. */
-#ifndef PLUMB_FORMATS_H
-#define PLUMB_FORMATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ int plumb_format_read(int tracefs, const char *category, const char *name,
 int plumb_format_parse(const char *text, struct plumb_format *format);
 
 void plumb_format_free(struct plumb_format *format);
-
-#endif

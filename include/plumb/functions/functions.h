@@ -15,8 +15,7 @@
  * It never matches .cold parts, stubs of compiler and linker (__pfx_*,
  * __SCT__*, ...), code for boot only, or functions known not to be traceable.
  */
-#ifndef PLUMB_FUNCTIONS_H
-#define PLUMB_FUNCTIONS_H
+#pragma once
 
 #include <plumb/core/attaching.h>
 
@@ -53,5 +52,3 @@ struct plumb_argument {
  */
 int plumb_function_argument(const struct plumb_function *f, const char *text,
 			    struct plumb_argument *argument);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hooks: names of hooks, and which of them this kernel lacks. */
-#ifndef PLUMB_HOOKS_H
-#define PLUMB_HOOKS_H
+#pragma once
 
 #include <stddef.h>
 #include <plumb/functions/probe.h>
@@ -20,5 +19,3 @@ struct bpf_program;
 
 /* Sets the function to which the opened program P is attached, if the policy allows it. */
 int plumb_hook_set_function(struct bpf_program *p, const char *function);
-
-#endif

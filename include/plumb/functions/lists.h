@@ -4,8 +4,7 @@
  * traceability.c evaluates them for a function, pattern.c matches names with the user's pattern,
  * functions-find.c selects the functions, and prototypes.c reads their types.
  */
-#ifndef PLUMB_LISTS_H
-#define PLUMB_LISTS_H
+#pragma once
 
 #include <plumb/functions/functions.h>
 #include <plumb/functions/traceability.h>
@@ -127,5 +126,3 @@ int plumb_prototypes_read(struct plumb_functions *functions, const char *btf_fil
 /* The same from BTF of another kernel, which the caller owns. */
 void plumb_prototypes_from(struct plumb_functions *functions, const struct btf *btf);
 void plumb_prototypes_free(struct plumb_functions *functions);
-
-#endif

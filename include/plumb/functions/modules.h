@@ -3,8 +3,7 @@
  * modules: kernel modules with functions that are probed.  A kprobe does not keep its module: when
  * that is unloaded, the probe is gone, also if the module is loaded again.
  */
-#ifndef PLUMB_KERNEL_MODULES_H
-#define PLUMB_KERNEL_MODULES_H
+#pragma once
 
 #include <plumb/functions/functions.h>
 
@@ -13,5 +12,3 @@ void plumb_modules_note(const struct plumb_functions *found);
 
 /* The name of the Nth that was unloaded since, by what /sys/module has; NULL: there are no more. */
 const char *plumb_modules_gone(size_t n);
-
-#endif

@@ -7,8 +7,7 @@
  * identifies the function.  Otherwise each function gets a copy of the program with its
  * target as a constant, which needs no cookie (5.10 has none) and costs nothing per fire.
  */
-#ifndef PLUMB_PROBE_H
-#define PLUMB_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ void plumb_probe_detach(struct plumb_probes *probes);
 /* Detaches N of them, from the one at index FIRST. */
 void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n);
 void plumb_probe_close(struct plumb_probes *probes);
-
-#endif

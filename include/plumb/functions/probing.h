@@ -6,8 +6,7 @@
  * probe-return.c makes kretprobes in tracefs.  probe-program.c makes the programs, and
  * probe-attached.c keeps the list of probes.
  */
-#ifndef PLUMB_PROBING_H
-#define PLUMB_PROBING_H
+#pragma once
 
 #include <plumb/core/tracepoint.h>
 #include <plumb/functions/probe.h>
@@ -101,5 +100,3 @@ int plumb_hook_load(enum plumb_hook hook);
 int plumb_hook_link_many(int program, enum plumb_hook hook, const char *function);
 /* Writes the name of ERR and its probable cause. */
 void plumb_hook_explain(enum plumb_hook hook, int err, char *why, size_t size);
-
-#endif

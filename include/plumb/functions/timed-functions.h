@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* functions: the mechanisms of tools that time kernel functions with function.bpf.h. */
-#ifndef PLUMB_MECHANISM_FUNCTIONS_H
-#define PLUMB_MECHANISM_FUNCTIONS_H
+#pragma once
 
 #include <errno.h>
 #include <plumb/bpf/function/function.h>
@@ -93,5 +92,3 @@ extern const struct plumb_attach_target plumb_fsession[], plumb_fsession_multi[]
 		PLUMB_FUNCTION_MECHANISM("fsession", open_700, plumb_fsession),                    \
 		PLUMB_FUNCTION_MECHANISM("fentry", open_plain, plumb_fentry),                      \
 		PLUMB_FUNCTION_MECHANISM("kprobe", open_plain, plumb_kprobe)
-
-#endif

@@ -3,8 +3,7 @@
  * traceability: whether the functions of a name can be traced, according to the kernel's lists:
  * its symbols, the functions that ftrace can trace, and the functions that it refuses kprobes on.
  */
-#ifndef PLUMB_TRACEABILITY_H
-#define PLUMB_TRACEABILITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ const char *plumb_lists_suggest(const struct plumb_lists *lists, const char *nam
  */
 int plumb_functions_of(const struct plumb_traceability *all, size_t n, const struct btf *btf,
 		       struct plumb_functions *found);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The list is read from tracefs (tracefs.h).
  */
-#ifndef PLUMB_TRACEPOINTS_H
-#define PLUMB_TRACEPOINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct plumb_tracepoints {
  */
 int plumb_tracepoints_find(int tracefs, const char *pattern, struct plumb_tracepoints *found);
 void plumb_tracepoints_free(struct plumb_tracepoints *found);
-
-#endif

@@ -7,8 +7,7 @@
  * another -errno with the path of a file whose names cannot be read.  Those of kernel functions and
  * tracepoints are in functions/allowed-functions.h, of files in user/allowed-files.h.
  */
-#ifndef PLUMB_ALLOWED_H
-#define PLUMB_ALLOWED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int plumb_allowed_name(const char *kind, const char *name, char *what, size_t si
 /* The name of the target in the program's section, in TEXT; "": there is none. */
 const char *plumb_section_name(const struct bpf_program *p, char *text, size_t size);
 int plumb_allowed_section(const struct bpf_program *p, char *what, size_t size);
-
-#endif

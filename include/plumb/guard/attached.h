@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* attached: the audit record of hooks and programs that are attached. */
-#ifndef PLUMB_ATTACHED_H
-#define PLUMB_ATTACHED_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ void plumb_attached_add_object(struct plumb_attached *a, const struct bpf_object
 /* Writes the record; FILTERS, which it takes, may be NULL.  Returns 0, or -errno after a message.
  */
 int plumb_attached_write(struct plumb_attached *a, const char *mechanism, json_t *filters);
-
-#endif

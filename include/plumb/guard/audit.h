@@ -5,8 +5,7 @@
  * A record is a JSON object in one line: "begin" before anything is loaded, "attach" when all is
  * attached, "end".  The last one is also written if the tool is killed.
  */
-#ifndef PLUMB_AUDIT_H
-#define PLUMB_AUDIT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ void plumb_audit_counted(uint64_t events, uint64_t lost, bool lost_is_known);
 bool plumb_audit_needs_capability(void);
 /* A child of the tool that is none of the traced processes; 0: there is none. */
 pid_t plumb_audit_watcher(void);
-
-#endif

@@ -8,8 +8,7 @@
  * log.  What was opened before stays usable.  Files can be read; nothing can be executed, opened
  * for writing, connected to, traced or attached.
  */
-#ifndef PLUMB_CONFINE_H
-#define PLUMB_CONFINE_H
+#pragma once
 
 #include <plumb/core/privileges.h>
 
@@ -21,5 +20,3 @@ int plumb_confine(void);
 
 /* The same without the filter; capabilities all but KEPT: 0, or -errno after a message. */
 int plumb_give_up(uint64_t kept);
-
-#endif

@@ -5,8 +5,7 @@
  * Lines of NAME=VALUE; what follows a # at the beginning of a line is a comment.  A file that is
  * not understood as a whole, or that others than root could have written, permits nothing.
  */
-#ifndef PLUMB_POLICY_H
-#define PLUMB_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ const char *plumb_policy_target_at(size_t i);
 void plumb_policy_forbid_files(void);
 /* The line that forbade a target last: ", forbidden by /etc/plumb/policy:3: forbid-target=k:*". */
 const char *plumb_policy_reason(void);
-
-#endif

@@ -8,8 +8,7 @@
  * inspected then.  The states are read after the trace has ended, so that they agree with the
  * ledger.
  */
-#ifndef PLUMB_INFLIGHT_H
-#define PLUMB_INFLIGHT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ bool plumb_flight_is_ageless(const struct plumb_run *run);
 void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to);
 void plumb_flight_name_function(const struct plumb_run *run, const struct plumb_flight *f,
 				char *text, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  * If the states are in a hash, all its elements are read.  In task storage each thread's state is
  * looked up by its pidfd, from Linux 6.9 on; on older kernels a BPF iterator writes the states.
  */
-#ifndef PLUMB_STATES_H
-#define PLUMB_STATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ static inline uint64_t plumb_state_word(const void *value, int offset)
 
 /* Returns the global variable NAME (in .bss) of the programs and sets *SIZE; NULL: none. */
 const void *plumb_states_variable(const struct bpf_object *object, const char *name, size_t *size);
-
-#endif

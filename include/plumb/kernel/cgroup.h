@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cgroup: paths and ids of the version 2 hierarchy. */
-#ifndef PLUMB_CGROUP_H
-#define PLUMB_CGROUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void plumb_cgroup_use_gone(int map);
 uint64_t plumb_cgroup_first(uint64_t id);
 /* Keeps what that takes (confine.h). */
 void plumb_cgroup_retain(void);
-
-#endif

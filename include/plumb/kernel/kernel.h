@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* kernel: features of this kernel, by its BTF.  False and 0 also if there is no BTF. */
-#ifndef PLUMB_KERNEL_H
-#define PLUMB_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int plumb_session_form(void);
 
 /* Whether the kernel has uprobe.session (6.13). */
 bool plumb_has_user_sessions(void);
-
-#endif

@@ -6,13 +6,10 @@
  * tracepoints and kprobes on its CPU (bpf_prog_active, kernel/bpf/syscall.c).  If the kernel
  * preempts it there, calls of the threads that run meanwhile are missed, for a time slice.
  */
-#ifndef PLUMB_MAP_H
-#define PLUMB_MAP_H
+#pragma once
 
 /*
  * As bpf_map_lookup_elem() of libbpf: 0, or -1 with errno.  On a preemptible kernel the calling
  * thread is a real-time thread meanwhile, if that is permitted.
  */
 int plumb_map_lookup(int map, const void *key, void *value);
-
-#endif

@@ -6,8 +6,7 @@
  * calls are missed for a time slice.  So a mechanism whose programs can be preempted does not
  * record every call.
  */
-#ifndef PLUMB_PREEMPTION_H
-#define PLUMB_PREEMPTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool plumb_preemption_judge(const struct plumb_preemption *p);
 
 /* The same for the running kernel, read once. */
 bool plumb_kernel_is_preemptible(void);
-
-#endif

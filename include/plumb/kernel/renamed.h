@@ -3,8 +3,7 @@
  * renamed: functions and tracepoints that have another name on some kernels, all of which are in
  * tools/lib/kernel/renamed.list.  Tools use one name; what looks it up tries the others, too.
  */
-#ifndef PLUMB_RENAMED_H
-#define PLUMB_RENAMED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ const char *plumb_other_name(const char *name, size_t i);
 
 /* Whether NAME is KNOWN or another name of it. */
 bool plumb_is_named(const char *name, const char *known);
-
-#endif

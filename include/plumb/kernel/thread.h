@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* thread: a thread in /proc. */
-#ifndef PLUMB_THREAD_H
-#define PLUMB_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool plumb_pids_are_foreign(void);
 bool plumb_threads_have_pidfds(void);
 /* Returns a pidfd of a thread; negative: not possible. */
 int plumb_thread_pidfd(uint32_t tid);
-
-#endif

@@ -4,8 +4,7 @@
  * namespace (Linux 6.9).  It comes from the bpffs that LIBBPF_BPF_TOKEN_PATH names; libbpf (from
  * 1.5 on) takes one for each object, and this one is for programs that are loaded without it.
  */
-#ifndef PLUMB_BASE_TOKEN_H
-#define PLUMB_BASE_TOKEN_H
+#pragma once
 
 #include <bpf/bpf.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void plumb_token_none(void);
 /* bpf_prog_load() by the token, if there is one.  The licence is that of the tools. */
 int plumb_prog_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *insns,
 		    size_t n, const struct bpf_prog_load_opts *opts);
-
-#endif

@@ -5,8 +5,7 @@
  * If it is not mounted, a detached mount is created, which has no path and disappears when its
  * descriptor is closed.
  */
-#ifndef PLUMB_TRACEFS_H
-#define PLUMB_TRACEFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int plumb_tracefs_refused(int err);
 FILE *plumb_tracefs_file(int tracefs, const char *path);
 /* Sets perf_event_attr.config of PERF_TYPE_TRACEPOINT; 0 or -errno. */
 int plumb_tracefs_id(int tracefs, const char *category, const char *name, uint32_t *id);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* types: the kernel's BTF, some 6 MB when parsed; parsing needs as much again. */
-#ifndef PLUMB_KERNEL_TYPES_H
-#define PLUMB_KERNEL_TYPES_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -44,5 +43,3 @@ struct btf *plumb_types_get(const char *file);
 
 /* Prefix of the paths below /proc and /sys: "", or a test's directory. */
 extern const char *plumb_functions_root;
-
-#endif

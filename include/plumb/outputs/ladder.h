@@ -8,8 +8,7 @@
  * it is exact.  For other bounds it is the number of values in buckets that end at the bound or
  * below: never too high, and the values that it lacks are less than 1/2^precision below the bound.
  */
-#ifndef PLUMB_LADDER_H
-#define PLUMB_LADDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int plumb_ladder_parse(struct plumb_ladder *l, const char *text, bool sizes);
 
 /* The first bound that is not below VALUE; l->n: there is none. */
 size_t plumb_ladder_index(const struct plumb_ladder *l, uint64_t value);
-
-#endif

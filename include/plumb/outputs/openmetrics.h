@@ -8,8 +8,7 @@
  * series of a metric have the labels of its keys; those of the row [other] are all "[other]", and
  * that text in a key begins with \x5b, as if it were not printable: no name can pass as [other].
  */
-#ifndef PLUMB_OPENMETRICS_H
-#define PLUMB_OPENMETRICS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -21,5 +20,3 @@
  */
 int plumb_openmetrics_write(const json_t *report, const struct plumb_ladder *times,
 			    const struct plumb_ladder *sizes, const char *run, FILE *out);
-
-#endif

@@ -16,8 +16,7 @@
  * so that a percentile that is read as that bound is never low and less than (1 + 2^-p) b - 1 high:
  * 3.8 % at precision 6, where s = 5.
  */
-#ifndef PLUMB_OTLP_H
-#define PLUMB_OTLP_H
+#pragma once
 
 #include <jansson.h>
 
@@ -31,5 +30,3 @@ json_t *plumb_otlp(const json_t *report, const char *instance);
 
 /* The bucket of VALUE, above 0, at SCALE: the i for which b^i < VALUE <= b^(i+1). */
 int plumb_otlp_index(double value, int scale);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* series: the rows of a report (plumb/2), as monitoring systems take them. */
-#ifndef PLUMB_SERIES_H
-#define PLUMB_SERIES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ struct plumb_series_count {
 extern const struct plumb_series_count plumb_series_counts[];
 /* Its value in a ledger, borrowed; null or NULL: none. */
 json_t *plumb_series_count(const json_t *ledger, const struct plumb_series_count *c);
-
-#endif

@@ -10,8 +10,7 @@
  * It has no rows: which of them are shown is known at the end only, so that all keys (256 by
  * default) would need columns from the start, some 1 MB each.
  */
-#ifndef PLUMB_HISTORY_H
-#define PLUMB_HISTORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ uint64_t plumb_line_lowest(uint32_t line, uint32_t precision);
 uint32_t plumb_lines_per_octave(uint32_t precision);
 /* The place of VALUE in lines. */
 double plumb_line_place(uint64_t value, uint32_t precision);
-
-#endif

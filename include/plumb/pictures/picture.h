@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* picture: what pictures of a whole run have in common: caption, axes, text, the file. */
-#ifndef PLUMB_PICTURE_H
-#define PLUMB_PICTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ int plumb_picture_check(struct plumb_picture_file *file, bool only_words);
  */
 int plumb_picture_save(struct plumb_picture_file *file, int (*draw)(void *context, FILE *out),
 		       void *context);
-
-#endif

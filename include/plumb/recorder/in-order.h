@@ -4,8 +4,7 @@
  * order each is kept for about 10 ms, or as long as the tool says, before it is printed: records of
  * different CPUs can arrive out of order.
  */
-#ifndef PLUMB_IN_ORDER_H
-#define PLUMB_IN_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void plumb_in_order_print_time(uint64_t end, FILE *out);
 
 /* The size of a ring buffer from the argument TEXT of --buffer; or exits after a message. */
 uint64_t plumb_in_order_buffer(const char *text);
-
-#endif

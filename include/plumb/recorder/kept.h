@@ -5,8 +5,7 @@
  * An interval is kept as packed rows (packed.h) and what its report needs besides.  The oldest one
  * goes when the ring is full, or when the memory is used up.
  */
-#ifndef PLUMB_KEPT_H
-#define PLUMB_KEPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ int plumb_kept_add(struct plumb_kept *k, const struct plumb_report *r);
 /* Prints each as a line of JSON, the oldest first; RUN and SESSION of LIKE are theirs.  0, -errno.
  */
 int plumb_kept_print(const struct plumb_kept *k, const struct plumb_report *like, FILE *out);
-
-#endif

@@ -6,8 +6,7 @@
  * Buckets are differences of indices with their counts: mostly 3 bytes each.  Keys are not in it: a
  * slot belongs to the same key until the end of a run.
  */
-#ifndef PLUMB_PACKED_H
-#define PLUMB_PACKED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int plumb_pack_rows(const struct plumb_snapshot *snap, struct plumb_packed *pack
  */
 int plumb_unpack_rows(const struct plumb_packed *packed, const void *keys, size_t key_size,
 		      size_t slots, struct plumb_snapshot *snap);
-
-#endif

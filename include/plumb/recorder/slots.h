@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* slots: assigns slots to keys before the trace, so that the programs need not do it. */
-#ifndef PLUMB_SLOTS_H
-#define PLUMB_SLOTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct bpf_object;
  * fewer slots: a calibration instance has one.
  */
 int plumb_slot_fill(struct bpf_object *object, uint32_t i, const void *key);
-
-#endif

@@ -10,8 +10,7 @@
  * N has up to three decimals.  The median is that of the same term of the same row in the intervals
  * before; a condition holds only if both middle ones of an even number satisfy it.
  */
-#ifndef PLUMB_TRIGGER_H
-#define PLUMB_TRIGGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ struct plumb_trigger_key {
 int plumb_trigger_key_parse(char *text, const struct plumb_tool *tool, uint32_t by,
 			    struct plumb_trigger_key *key, char *why, size_t size);
 bool plumb_trigger_key_matches(const struct plumb_trigger_key *key, const struct plumb_row *row);
-
-#endif

@@ -7,8 +7,7 @@
  *	+30s                        that long after a given time
  *	/10s                        the next multiple of that time since 1970, UTC
  */
-#ifndef PLUMB_WHEN_H
-#define PLUMB_WHEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int plumb_when_wait(const struct plumb_when *when, uint64_t *came);
 
 /* Whether a wait for it depends on what the wall clock is set to. */
 bool plumb_when_is_of_clock(const struct plumb_when *when);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* split: the names of the parts of a call's time. */
-#ifndef PLUMB_SPLIT_H
-#define PLUMB_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ bool plumb_part_is_unseen(const struct plumb_tool *tool, const char *no_return,
 			  const struct plumb_part_name *part);
 
 extern const struct plumb_splitting plumb_splitting;
-
-#endif

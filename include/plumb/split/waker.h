@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* waker: wakers as text and in JSON. */
-#ifndef PLUMB_WAKER_H
-#define PLUMB_WAKER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ static inline bool plumb_waker_has_stack(const struct plumb_waker *w)
 const char *plumb_waker_text(const struct plumb_waker *w, char *text, size_t size);
 /* An object; null if it is not known. */
 json_t *plumb_waker_json(const struct plumb_waker *w);
-
-#endif

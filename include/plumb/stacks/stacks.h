@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* stacks: prints rows that are stacks, with names for addresses. */
-#ifndef PLUMB_STACKS_H
-#define PLUMB_STACKS_H
+#pragma once
 
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/tool.h>
@@ -70,5 +69,3 @@ void plumb_stacks_footer(FILE *out);
 /* The view of a tool whose rows are stacks, without the footer. */
 #define PLUMB_STACKS_VIEW                                                                          \
 	.print = plumb_stacks_print, .rows_json = plumb_stacks_rows_json, .save = plumb_stacks_save
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* binary: the file of a program or library, by its name. */
-#ifndef PLUMB_BINARY_H
-#define PLUMB_BINARY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ int plumb_binary_find(const char *name, char **path);
 
 /* Whether FILE, the last part of a path, is so named: "libc.so.6" by itself and by "libc". */
 bool plumb_binary_is_named(const char *file, const char *name);
-
-#endif

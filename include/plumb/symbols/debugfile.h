@@ -4,8 +4,7 @@
  * .gnu_debuglink) and the compressed symbols in .gnu_debugdata.  Paths that other users may have
  * chosen are opened with care.
  */
-#ifndef PLUMB_DEBUGFILE_H
-#define PLUMB_DEBUGFILE_H
+#pragma once
 
 #include <gelf.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ int plumb_debug_open_build(const char *path, const void *id, size_t size);
  * with *DAMAGED set, it cannot be read.
  */
 char *plumb_debug_mini(Elf *elf, size_t *size, bool *damaged);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* demangle: names of C++ and Rust as in their sources. */
-#ifndef PLUMB_DEMANGLE_H
-#define PLUMB_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ bool plumb_demangle(const char *name, char *text, size_t size);
 
 /* The same for the name of a function, without its return type, and with PARAMETERS or without. */
 bool plumb_demangle_function(const char *name, bool parameters, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* dwarffile: the debug information (DWARF) of a file, opened with care. */
-#ifndef PLUMB_DWARFFILE_H
-#define PLUMB_DWARFFILE_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ const char *plumb_dwarf_name(Dwarf_Die *die);
 
 /* The number of compilation units, for the progress of reading them. */
 size_t plumb_dwarf_count_units(Dwarf *dwarf);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* elffile: the ELF file of a program or library, for uprobes. */
-#ifndef PLUMB_ELFFILE_H
-#define PLUMB_ELFFILE_H
+#pragma once
 
 #include <gelf.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ bool plumb_elf_switches_stacks(Elf *elf);
 size_t plumb_elf_build_id(Elf *elf, unsigned char id[PLUMB_BUILD_ID_MAX]);
 /* The same of notes (ELF_T_NHDR). */
 size_t plumb_elf_build_id_in(Elf_Data *notes, unsigned char id[PLUMB_BUILD_ID_MAX]);
-
-#endif

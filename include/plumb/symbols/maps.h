@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* maps: what a process has mapped (/proc/PID/maps). */
-#ifndef PLUMB_MAPS_H
-#define PLUMB_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ const char *plumb_map_file(char link[PLUMB_MAP_FILE], pid_t pid, uint64_t start,
  */
 int plumb_map_open(pid_t pid, const struct plumb_vma *area);
 int plumb_map_stat(pid_t pid, const struct plumb_vma *area, struct stat *st);
-
-#endif

@@ -5,8 +5,7 @@
  * user, of the root of its user namespace (which a container's files belong to), and of the user
  * who runs the tool are read.
  */
-#ifndef PLUMB_OWNERS_H
-#define PLUMB_OWNERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool plumb_owners_have(const struct plumb_owners *owners, uid_t uid);
 bool plumb_owner_is_known(pid_t pid, uid_t uid, char *why, size_t size);
 /* "belongs to uid 1001, which is neither the user of process 77 nor root" */
 char *plumb_owner_text(pid_t pid, uid_t uid, char *text, size_t size);
-
-#endif

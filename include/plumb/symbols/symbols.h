@@ -18,8 +18,7 @@
  * to one of plumb_owners_of() the process, a debug file only if it belongs to root or to the owner
  * of the file; tables of implausible size are not read.
  */
-#ifndef PLUMB_SYMBOLS_H
-#define PLUMB_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ struct plumb_symbolizer_counts {
 };
 
 const struct plumb_symbolizer_counts *plumb_symbolizer_counts(const struct plumb_symbolizer *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* usersyms: the function symbols of a file, of its debug file and of .gnu_debugdata. */
-#ifndef USERSYMS_H
-#define USERSYMS_H
+#pragma once
 
 #include <plumb/symbols/elffile.h>
 
@@ -34,5 +33,3 @@ void plumb_usersyms_read(const struct plumb_elf *file, struct plumb_usersyms *sy
 void plumb_usersyms_free(struct plumb_usersyms *syms);
 /* Opens the file's debug file; its descriptor, or -errno. */
 int plumb_usersyms_open_debug(const struct plumb_elf *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscalls: options, configuration and mechanisms of the tools that trace system calls. */
-#ifndef PLUMB_MECHANISM_SYSCALLS_H
-#define PLUMB_MECHANISM_SYSCALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <plumb/bpf/syscall/syscall.h>
@@ -74,5 +73,3 @@ const char *plumb_syscall_tp_skipped(void);
 		.remembers_rejected = true, .preemptible = plumb_raw_tracepoints_can_be_preempted, \
 		.programs = plumb_syscall_raw_programs,                                            \
 	}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscalls: names and numbers of system calls, and sets of them. */
-#ifndef PLUMB_SYSCALLS_H
-#define PLUMB_SYSCALLS_H
+#pragma once
 
 #include <asm/unistd.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ bool plumb_syscall_none(const struct syscall_config *config);
 
 /* Returns the count of selected numbers if all are native calls and at most MAX, else -1. */
 int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, int max);
-
-#endif

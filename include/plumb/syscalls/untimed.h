@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* untimed: calls that a tool does not time: the footer and, in JSON, not_seen have how many. */
-#ifndef PLUMB_UNTIMED_H
-#define PLUMB_UNTIMED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void plumb_untimed_use(const struct bpf_object *object, const char *const *names
 void plumb_untimed_print(FILE *out);
 /* Adds them to not_seen of a report. */
 void plumb_untimed_json(json_t *report);
-
-#endif

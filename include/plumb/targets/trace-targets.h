@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* trace targets: the targets that the user names, and the mechanisms for them. */
-#ifndef PLUMB_TRACE_TARGETS_H
-#define PLUMB_TRACE_TARGETS_H
+#pragma once
 
 #include <plumb/bpf/function/trace-targets.h>
 #include <plumb/cost/calibrate.h>
@@ -91,5 +90,3 @@ bool plumb_trace_targets_is_raw(size_t i);
 /* Its finish(): warns of targets that did not fire, by name if they are few. */
 void plumb_trace_targets_finish(const struct plumb_run *run, const struct plumb_snapshot *total,
 				uint64_t elapsed);
-
-#endif

@@ -5,8 +5,7 @@
  * The line appears after half a second of work and changes at most ten times a second.  Each
  * message (log.h) removes it first.
  */
-#ifndef PLUMB_PROGRESS_H
-#define PLUMB_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void plumb_progress(const char *what, uint64_t done, uint64_t n);
 void plumb_progress_at_once(const char *what, uint64_t n);
 /* The work is done: removes the line. */
 void plumb_progress_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* suggest: similar names, for the end of an error message. */
-#ifndef PLUMB_SUGGEST_H
-#define PLUMB_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ const char *plumb_nearest(const char *name, const char *const *names, size_t n);
  */
 const char *plumb_suggest(const char *name, const char *const *names, size_t n, char *text,
 			  size_t size);
-
-#endif

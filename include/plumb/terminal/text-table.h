@@ -5,8 +5,7 @@
  * It is filled cell by cell, row by row.  Its last column is wrapped between words
  * where a line would be wider than a terminal of 80 columns; no line ends with blanks.
  */
-#ifndef PLUMB_TEXT_TABLE_H
-#define PLUMB_TEXT_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -23,5 +22,3 @@ void plumb_text_table_cell(struct plumb_text_table *g, const char *format, ...)
 /* Prints the table; without rows, nothing. */
 void plumb_text_table_print(const struct plumb_text_table *g, FILE *out);
 void plumb_text_table_free(struct plumb_text_table *g);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* allowed files: guard/allowed.h for functions and USDT probes of files. */
-#ifndef PLUMB_ALLOWED_FILES_H
-#define PLUMB_ALLOWED_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <plumb/user/userfuncs.h>
@@ -11,5 +10,3 @@
  * names that mounts give to the file.
  */
 int plumb_allowed_userfuncs(const struct plumb_userfuncs *u, char *what, size_t size);
-
-#endif

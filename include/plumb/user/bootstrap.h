@@ -6,8 +6,7 @@
  * 95 % of the sorted medians of the samples (Efron's percentile method).  This assumes no
  * distribution; timings on a busy machine follow none.
  */
-#ifndef PLUMB_BOOTSTRAP_H
-#define PLUMB_BOOTSTRAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ uint64_t plumb_bootstrap_random(uint64_t *state);
 struct plumb_interval plumb_interval_added(const struct plumb_interval *with,
 					   const struct plumb_interval *before,
 					   const struct plumb_interval *after);
-
-#endif

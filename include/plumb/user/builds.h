@@ -3,8 +3,7 @@
  * builds: the files that are traced.  An upgrade replaces a library by another file of the same
  * path, while processes still map the old one: both are traced, each is a build.
  */
-#ifndef PLUMB_BUILDS_H
-#define PLUMB_BUILDS_H
+#pragma once
 
 #include <jansson.h>
 #include <plumb/bpf/function/function.h>
@@ -93,5 +92,3 @@ const char *plumb_build_name(size_t i, char *text, size_t size);
  */
 void plumb_builds_print(FILE *out);
 void plumb_builds_add_json(json_t *json, const struct plumb_report *r);
-
-#endif

@@ -3,8 +3,7 @@
  * code: the instructions of a function.  On x86 capstone decodes them, of 64-bit and 32-bit code;
  * on arm64 each has four bytes.
  */
-#ifndef PLUMB_CODE_H
-#define PLUMB_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ const char *plumb_code_return_obstacle(const void *code, size_t size, bool is_32
  * (arch/arm64/kernel/probes/decode-insn.c).
  */
 bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hook try: the kinds of hooks that this kernel allows, found by attaching each for a moment. */
-#ifndef PLUMB_HOOK_TRY_H
-#define PLUMB_HOOK_TRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ int plumb_hook_try(enum plumb_hook hook, char *why, size_t size);
  * this kernel, so that it is not loaded.  FUNCTION NULL: the kernel has none.  Returns which.
  */
 bool plumb_hook_if_possible(struct bpf_program *p, const char *function);
-
-#endif

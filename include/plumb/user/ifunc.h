@@ -3,8 +3,7 @@
  * ifunc: the function that a running process calls by the name of an ifunc (STT_GNU_IFUNC), such as
  * memcpy.
  */
-#ifndef PLUMB_IFUNC_H
-#define PLUMB_IFUNC_H
+#pragma once
 
 #include <sys/types.h>
 #include <plumb/user/userfuncs.h>
@@ -21,5 +20,3 @@
  */
 int plumb_ifunc_resolve(pid_t pid, int fd, const char *shown, const char *function, bool returns,
 			struct plumb_userfuncs *found);
-
-#endif

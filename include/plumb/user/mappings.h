@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* mappings: which processes map a file's code (/proc/PID/maps). */
-#ifndef PLUMB_MAPPINGS_H
-#define PLUMB_MAPPINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool plumb_mappings_share_files(pid_t a, pid_t b);
  */
 void plumb_mappings_find(pid_t pid, const struct plumb_mapped *what, plumb_mapping_visitor *each,
 			 void *context);
-
-#endif

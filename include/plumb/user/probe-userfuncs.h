@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* probe-userfuncs: programs on user functions and USDT probes. */
-#ifndef PLUMB_PROBE_USERFUNCS_H
-#define PLUMB_PROBE_USERFUNCS_H
+#pragma once
 
 #include <plumb/functions/probe.h>
 #include <plumb/user/userfuncs.h>
@@ -16,5 +15,3 @@ int plumb_probe_userfuncs(struct plumb_probes *probes, const struct bpf_object *
 
 /* "u:/bin/bash:readline"; returns TEXT. */
 const char *plumb_userfunc_name(const struct plumb_userfuncs *u, size_t i, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* return-danger: how return probes may end the programs whose functions have them. */
-#ifndef PLUMB_RETURN_DANGER_H
-#define PLUMB_RETURN_DANGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <plumb/core/options.h>
@@ -27,5 +26,3 @@ int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_opti
  * (pthreads(7)).  The unwinding of a cancellation ends at a return probe.
  */
 bool plumb_is_cancellation_point(const struct plumb_userfuncs *u, const struct plumb_userfunc *one);
-
-#endif

@@ -3,8 +3,7 @@
  * self-test: a kernel function, a tracepoint and a user function that a tool can fire itself
  * at any rate, to measure the cost of a probe on them.
  */
-#ifndef PLUMB_SELF_TEST_H
-#define PLUMB_SELF_TEST_H
+#pragma once
 
 #include <asm/unistd.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void plumb_self_test_run(struct plumb_self_test *t, void (*trigger)(void), uint6
 /* ns of an arithmetic loop in this self-test: the UNIT for all that are compared with it. */
 double plumb_self_test_unit(const struct plumb_self_test *t);
 struct plumb_interval plumb_self_test_interval(const struct plumb_self_test *t, double unit);
-
-#endif

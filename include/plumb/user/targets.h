@@ -3,8 +3,7 @@
  * targets: kernel functions, tracepoints, user functions and USDT probes to be probed, numbered
  * from 0.  A USDT probe is one target, however many places it has.
  */
-#ifndef PLUMB_TARGETS_H
-#define PLUMB_TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ size_t plumb_targets_first_of(const struct plumb_targets *targets, size_t file);
  */
 const char *plumb_targets_name(const struct plumb_targets *targets, size_t i, bool whole,
 			       char *text, size_t size);
-
-#endif

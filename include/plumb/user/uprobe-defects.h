@@ -3,8 +3,7 @@
  * uprobe-defects: how user probes of some kernels damage the programs that they are in.  Each is
  * found by trying it once, in this process or in a child of it, not by the kernel's version.
  */
-#ifndef PLUMB_UPROBE_DEFECTS_H
-#define PLUMB_UPROBE_DEFECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <plumb/user/userfuncs.h>
@@ -21,5 +20,3 @@ void plumb_uprobe_refuse_nops(int fd, struct plumb_userfuncs *found);
  * call uretprobe, which the return then makes: Linux 6.11 to 6.13 on x86_64.
  */
 bool plumb_uretprobe_is_filtered(void);
-
-#endif

@@ -5,8 +5,7 @@
  * On x86-64 "-4@%edi 8@16(%rsp) 8@$42 4@-8(%rbp,%rax,4)", on arm64 "8@x0 -4@[sp, 12] 8@[x1,x2]":
  * the size in bytes, negative if the argument is signed, and an operand of the assembler.
  */
-#ifndef PLUMB_USDT_ARGUMENTS_H
-#define PLUMB_USDT_ARGUMENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <plumb/bpf/user/usdt.h>
@@ -25,5 +24,3 @@ struct plumb_usdt_argument {
  */
 int plumb_usdt_arguments(const char *text, int machine,
 			 struct plumb_usdt_argument list[PLUMB_USDT_ARGS]);
-
-#endif

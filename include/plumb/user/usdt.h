@@ -5,8 +5,7 @@
  * TARGET is "FILE:PROVIDER:NAME", cut at its first colons; FILE is as in
  * userfuncs.h.  PROVIDER and NAME are names or globs.
  */
-#ifndef PLUMB_USDT_H
-#define PLUMB_USDT_H
+#pragma once
 
 #include <plumb/user/userfuncs.h>
 
@@ -18,5 +17,3 @@ int plumb_usdts_find(const char *target, struct plumb_userfuncs *found);
 /* The same of the open file FD, with PROBE, "PROVIDER:NAME"; SHOWN is its path, for messages. */
 int plumb_usdts_find_in(int fd, const char *shown, const char *probe,
 			struct plumb_userfuncs *found);
-
-#endif

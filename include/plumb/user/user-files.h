@@ -3,8 +3,7 @@
  * user-files: the files that targets name, opened.  All that is read of a file, and each probe, is
  * of its descriptor: its path may lead to another file by then.
  */
-#ifndef PLUMB_USER_FILES_H
-#define PLUMB_USER_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st);
  */
 bool plumb_user_file_may_be(size_t file, pid_t pid, const struct plumb_vma *area,
 			    const struct stat *st);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* user-targets: the functions and USDT probes that a pattern means in an opened file. */
-#ifndef PLUMB_USER_TARGETS_H
-#define PLUMB_USER_TARGETS_H
+#pragma once
 
 #include <sys/types.h>
 #include <plumb/user/user-files.h>
@@ -36,5 +35,3 @@ int plumb_user_target_find(const struct plumb_user_file *f, const struct plumb_u
 /* The same in another build of the file, by its descriptor, without messages about inlining. */
 int plumb_user_target_find_in(int fd, const char *shown, const struct plumb_user_pattern *p,
 			      enum plumb_user_purpose purpose, struct plumb_userfuncs *found);
-
-#endif

@@ -18,8 +18,7 @@
  * Symbols are those of .symtab and .dynsym; without .symtab also those of the debug file and of
  * .gnu_debugdata (debugfile.h); without section headers those of the dynamic segment.
  */
-#ifndef PLUMB_USERFUNCS_H
-#define PLUMB_USERFUNCS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ int plumb_userfuncs_inlined(int fd, const char *shown, const char *function,
 			    struct plumb_userfuncs *found, struct plumb_inlined *facts);
 void plumb_userfuncs_free(struct plumb_userfuncs *found);
 void plumb_userfunc_free(struct plumb_userfunc *function);
-
-#endif

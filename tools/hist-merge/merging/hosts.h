@@ -8,8 +8,7 @@
  * one can be what follows after reports that are missing, as when files that were rotated are read
  * newest first.
  */
-#ifndef HOSTS_H
-#define HOSTS_H
+#pragma once
 
 #include "reading/line.h"
 
@@ -66,5 +65,3 @@ void hosts_add(struct hosts *h, const struct line *l);
 /* Sets the sums so far. */
 void hosts_sum(struct hosts *h);
 void hosts_free(struct hosts *h);
-
-#endif

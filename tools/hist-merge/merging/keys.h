@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* keys: the keys of rows, and what --by leaves of them. */
-#ifndef KEYS_H
-#define KEYS_H
+#pragma once
 
 #include "merging/merge.h"
 
@@ -19,5 +18,3 @@ void keys_list(FILE *out);
  */
 char *keys_of(const struct merge_by *by, const struct line *l, struct span key, uint64_t *names,
 	      const char **error);
-
-#endif

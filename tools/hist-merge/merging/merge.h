@@ -7,8 +7,7 @@
  *
  * Memory depends on the number of rows in the result, which is bounded, not on that of reports.
  */
-#ifndef MERGE_H
-#define MERGE_H
+#pragma once
 
 #include "reading/line.h"
 
@@ -85,5 +84,3 @@ void merge_forget(struct merge *m);
 int merge_order(const void *a, const void *b);
 
 size_t merge_blocks(const struct merge *m);
-
-#endif

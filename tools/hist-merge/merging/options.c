@@ -19,7 +19,6 @@ static void set_sort(const char *option, const char *text, struct plumb_options 
 	};
 	struct sort_by *by = &asked.sort;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (!strcmp(text, columns[i])) {
 			by->column = i;
@@ -36,7 +35,6 @@ static void add_key(const char *option, const char *item, struct plumb_options *
 {
 	struct merge_by *by = &asked.by;
 
-	(void)unused;
 	if (!strcmp(item, "help")) {
 		keys_list(stdout);
 		exit(plumb_close_stdout(0));
@@ -56,7 +54,6 @@ static void set_every(const char *option, const char *text, struct plumb_options
 {
 	const uint64_t day = 24 * 3600 * PLUMB_SECOND;
 
-	(void)unused;
 	if (strchr(text, '.') || plumb_parse_span(text, PLUMB_SECOND, day, &asked.every))
 		plumb_usage_error("%s: 1s to 24h, as in 10s, 1m or 1h: %s", option, text);
 }
@@ -67,7 +64,6 @@ static void set_fail_above(const char *option, const char *text, struct plumb_op
 	char number[16] = "";
 	uint64_t millionths;
 
-	(void)unused;
 	if (n && text[n - 1] == '%')
 		n--;
 	if (n < sizeof(number))

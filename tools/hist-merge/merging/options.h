@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* options: the command line. */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#pragma once
 
 #include "merging/merge.h"
 #include <plumb/core/options.h>
@@ -35,5 +34,3 @@ struct options {
 };
 
 void options_parse(struct options *o, int argc, char **argv);
-
-#endif

@@ -70,7 +70,6 @@ struct held *seen_release(struct seen *s, uint64_t time)
 /* Of a key that is no memory. */
 static void keep(void *hash)
 {
-	(void)hash;
 }
 
 void seen_free(struct seen *s)

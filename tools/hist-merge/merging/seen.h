@@ -4,8 +4,7 @@
  * intervals that were kept when each was written; copies of a file share all.  The last interval of
  * a dump is in progress, unless it is final: the next dump may have all of it.
  */
-#ifndef SEEN_H
-#define SEEN_H
+#pragma once
 
 #include "reading/line.h"
 #include <stdbool.h>
@@ -39,5 +38,3 @@ bool seen_hold(struct seen *s, const struct line *l, const char *text, size_t n)
 struct held *seen_release(struct seen *s, uint64_t time);
 
 void seen_free(struct seen *s);
-
-#endif

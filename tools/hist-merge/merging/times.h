@@ -3,8 +3,7 @@
  * times: --every.  Which times have reports, so that one without calls differs from one without
  * data.
  */
-#ifndef TIMES_H
-#define TIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void times_add(struct times *t, uint64_t start, uint64_t end);
 uint64_t times_take(struct times *t, uint64_t start, uint64_t every, uint64_t *reports,
 		    bool *has_data);
 void times_free(struct times *t);
-
-#endif

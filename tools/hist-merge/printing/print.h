@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* print: results, as tables, JSON, or files of HdrHistogram's plotter. */
-#ifndef PRINT_H
-#define PRINT_H
+#pragma once
 
 #include "results/read.h"
 #include <inttypes.h>
@@ -31,5 +30,3 @@ char *print_key(const char *key);
 enum plumb_unit print_unit(const struct reading *r, int measure);
 /* RFC 3339 without fractions, UTC. */
 const char *print_time(uint64_t ns, char *text, size_t size);
-
-#endif

@@ -6,7 +6,6 @@ static bool scan_cpus(struct scan *s, void *to, struct line *line)
 {
 	struct ledger *l = to;
 
-	(void)line;
 	l->cpus_unknown = scan_null(s);
 	return l->cpus_unknown || scan_bool(s, &l->cpus_changed);
 }

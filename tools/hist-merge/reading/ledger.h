@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ledger: the ledger of a report, and sums of ledgers. */
-#ifndef LEDGER_H
-#define LEDGER_H
+#pragma once
 
 #include "reading/scan.h"
 #include <jansson.h>
@@ -42,5 +41,3 @@ json_t *ledger_json(const struct ledger *l);
 
 /* A sum; beyond 2^63-1, which is the largest number of plumb/2, it stays there. */
 uint64_t ledger_sum(uint64_t a, uint64_t b);
-
-#endif

@@ -145,7 +145,6 @@ static bool scan_key(struct scan *s, void *to, struct line *l)
 {
 	struct line_row *row = to;
 
-	(void)l;
 	return scan_value(s, &row->key) &&
 	       (*row->key.text == '{' || scan_fail(s, "the key is no object"));
 }
@@ -155,7 +154,6 @@ static bool scan_stack(struct scan *s, void *to, struct line *l)
 	struct line_row *row = to;
 	struct span ignored;
 
-	(void)l;
 	row->is_stack = true;
 	return scan_value(s, &ignored);
 }

@@ -18,7 +18,6 @@ static bool scan_hosts(struct scan *s, void *to, struct line *l)
 	};
 	struct line_host *h;
 
-	(void)to;
 	for (bool more = scan_begin(s, '['); more; more = scan_more(s, ']')) {
 		l->hosts = room_for_one(l->hosts, l->n_hosts, &l->room_hosts, sizeof(*l->hosts));
 		h = &l->hosts[l->n_hosts++];
@@ -34,7 +33,6 @@ static bool scan_precision(struct scan *s, void *to, struct line *l)
 {
 	uint64_t n;
 
-	(void)to;
 	if (!scan_natural(s, &n))
 		return false;
 	if (n < PLUMB_HIST_MIN_PRECISION || n > PLUMB_HIST_MAX_PRECISION)
@@ -45,7 +43,6 @@ static bool scan_precision(struct scan *s, void *to, struct line *l)
 
 static bool scan_run(struct scan *s, void *to, struct line *l)
 {
-	(void)to;
 	return scan_string(s, &l->run) &&
 	       (l->run.n == 32 || scan_fail(s, "the run is not 32 digits"));
 }
@@ -61,7 +58,6 @@ static bool scan_schema(struct scan *s, void *to, struct line *l)
 
 static bool scan_ledger(struct scan *s, void *to, struct line *l)
 {
-	(void)to;
 	return ledger_scan(s, &l->ledger);
 }
 
@@ -69,7 +65,6 @@ static bool scan_rows(struct scan *s, void *to, struct line *l)
 {
 	struct span ignored;
 
-	(void)to;
 	if (l->precision)
 		return line_rows_scan(s, l);
 	l->rows_at = s->at;

@@ -5,8 +5,7 @@
  * A line is read as a whole before any of it is merged: rows and buckets are collected here, in
  * memory that the next line uses again.  Spans point into the text of the line.
  */
-#ifndef LINE_H
-#define LINE_H
+#pragma once
 
 #include "reading/ledger.h"
 #include "reading/scan.h"
@@ -74,5 +73,3 @@ bool line_rows_scan(struct scan *s, struct line *l);
 /* TEXT ends with a NUL.  Returns NULL, or what is wrong at AT, an offset. */
 const char *line_read(struct line *l, const char *text, size_t *at);
 void line_free(struct line *l);
-
-#endif

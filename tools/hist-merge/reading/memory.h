@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* memory: there is no report without it, so allocations are not followed by errors. */
-#ifndef MEMORY_H
-#define MEMORY_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -20,5 +19,3 @@ static inline void *room_for_one(void *all, size_t n, size_t *room, size_t size)
 	*room = *room * 2 ?: 64;
 	return get(reallocarray(all, *room, size));
 }
-
-#endif

@@ -15,8 +15,7 @@
  *	}
  *	if (s->error) ...
  */
-#ifndef SCAN_H
-#define SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ unsigned int scan_object(struct scan *s, const struct field *fields, size_t n, v
 char *scan_text(struct span string);
 /* Nothing follows but blanks. */
 bool scan_end(struct scan *s);
-
-#endif

@@ -3,8 +3,7 @@
  * source: a file, also one that gzip has compressed, pipe or standard input that is read line by
  * line.
  */
-#ifndef SOURCE_H
-#define SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void source_close(struct source *s);
  * line is longer than SOURCE_LONGEST, and its rest is passed over.
  */
 int source_next(struct source *s, struct source_line *l);
-
-#endif

@@ -11,8 +11,7 @@
  * A side of at least DIFF_LEAST_BLOCKS blocks of reports is drawn by blocks, since calls at the
  * same time are alike.  Of fewer, calls are drawn as if they were independent.
  */
-#ifndef DIFF_H
-#define DIFF_H
+#pragma once
 
 #include "results/read.h"
 
@@ -37,5 +36,3 @@ struct diff_change diff_judge(const struct diff_side *before, const struct diff_
 
 /* Compares BEFORE and AFTER and prints that.  Returns the exit status. */
 int diff_print(const struct reading *before, const struct reading *after);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* read: reads reports from all sources and merges them. */
-#ifndef READ_H
-#define READ_H
+#pragma once
 
 #include "merging/hosts.h"
 #include "merging/merge.h"
@@ -60,5 +59,3 @@ int64_t reading_unaccounted(const struct reading *r);
 
 /* Whether sizes are in the first measure, bytes. */
 bool reading_is_of_sizes(const struct reading *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* results: what has been read, as results for read.h's EACH. */
-#ifndef RESULTS_H
-#define RESULTS_H
+#pragma once
 
 #include "results/read.h"
 
@@ -15,5 +14,3 @@ int results_all(const struct reading *r, int (*each)(const struct result *result
 /* The results of windows before END, also of those without rows; their rows are dropped. */
 int results_until(struct reading *r, uint64_t end, bool final,
 		  int (*each)(const struct result *result));
-
-#endif

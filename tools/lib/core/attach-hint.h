@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* attach hint: the probable cause of an error of loading or attaching, ", ..."; "": none is known.
  */
-#ifndef ATTACH_HINT_H
-#define ATTACH_HINT_H
+#pragma once
 
 #include <plumb/core/hook.h>
 
 const char *plumb_load_hint(int err, enum plumb_hook hook);
 const char *plumb_attach_hint(int err, enum plumb_hook hook);
-
-#endif

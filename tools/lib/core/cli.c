@@ -229,7 +229,6 @@ static void keep_streams(void)
 
 static void ignore(int signal)
 {
-	(void)signal;
 }
 
 /*

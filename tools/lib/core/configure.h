@@ -3,8 +3,7 @@
  * configure: writes options and mechanism into a BPF object that is open and not yet loaded: its
  * constants, the sizes of its maps, and which of its programs are loaded.
  */
-#ifndef CONFIGURE_H
-#define CONFIGURE_H
+#pragma once
 
 #include <plumb/core/instance.h>
 
@@ -29,5 +28,3 @@ void plumb_configure_without_storage(void);
  * on the way out of calls.  The report then says that they are not seen.
  */
 bool plumb_configure_without(struct plumb_instance *in, const struct bpf_program *p, int err);
-
-#endif

@@ -139,7 +139,6 @@ static void parse_strict(const char *option, const char *text, struct plumb_opti
 
 static void parse_mechanism(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)option;
 	if (!strcmp(text, "help"))
 		list_mechanisms();
 	o->mechanism = text;

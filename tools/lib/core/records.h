@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* records: the records of a tool's programs, read from their ring buffers. */
-#ifndef RECORDS_H
-#define RECORDS_H
+#pragma once
 
 #include <plumb/core/run.h>
 
@@ -39,5 +38,3 @@ int plumb_records_take(struct plumb_records *r);
 
 /* Reads all records, once the programs write no more; an error is in R->err. */
 void plumb_records_drain(struct plumb_records *r);
-
-#endif

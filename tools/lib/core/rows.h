@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rows: what reading and subtracting snapshots share. */
-#ifndef MEASURE_ROWS_H
-#define MEASURE_ROWS_H
+#pragma once
 
 #include <stdlib.h>
 #include <plumb/core/snapshot.h>
@@ -48,5 +47,3 @@ static inline int by_slot(const void *a, const void *b)
 
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* table: its columns, which table-columns.c chooses and table.c prints. */
-#ifndef TABLE_H
-#define TABLE_H
+#pragma once
 
 #include <plumb/core/report.h>
 
@@ -36,5 +35,3 @@ double table_value(struct table *t, const struct column *c, const struct plumb_r
 
 /* Chooses the columns of T. */
 void table_lay_out(struct table *t);
-
-#endif

@@ -36,7 +36,6 @@ static int take(const struct loop *loop, struct plumb_report *r)
 /* Gives the interval in progress to the parts. */
 static int dump(const struct loop *loop, struct plumb_report *r)
 {
-	(void)loop;
 	return plumb_parts_progress(r);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* waiting: what happens from one report to the next: signals, records, ends of processes. */
-#ifndef WAITING_H
-#define WAITING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct loop {
 void wait_until(struct loop *loop, uint64_t deadline);
 /* The same, but calls the tool's tick() when it is due. */
 void wait_ticking(struct loop *loop, uint64_t deadline);
-
-#endif

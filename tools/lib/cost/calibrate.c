@@ -381,7 +381,6 @@ static bool wants_early(const struct plumb_run *run)
 /* A tool that seeks functions seeks that of the calibration's call, too. */
 static void check(const struct plumb_options *o, const struct plumb_tool *tool)
 {
-	(void)tool;
 	if (o->calibrate)
 		plumb_self_test_keep_function();
 }

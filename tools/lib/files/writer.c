@@ -346,7 +346,6 @@ static ssize_t send_data(void *cookie, const char *data, size_t size)
 	const struct request r = {.verb = DATA};
 	const size_t n = size < MAX_DATA ? size : MAX_DATA;
 
-	(void)cookie;
 	writer.failed = writer.failed ?: tell(&r, data, n);
 	errno = -writer.failed;
 	return writer.failed ? 0 : n;

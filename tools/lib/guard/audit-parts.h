@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the files of the audit share. */
-#ifndef AUDIT_PARTS_H
-#define AUDIT_PARTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -93,5 +92,3 @@ bool plumb_watcher_has_died(void);
 
 /* The members that all records of a run have. */
 json_t *plumb_audit_who(const char *tool);
-
-#endif

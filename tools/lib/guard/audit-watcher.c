@@ -167,7 +167,6 @@ static void end_by(int number, siginfo_t *info, void *unused)
 	sigset_t set;
 	ssize_t n;
 
-	(void)unused;
 	/* A child that is going to be the traced command has no watcher. */
 	if (getpid() == watcher.tool && plumb_watcher_has_died()) {
 		n = writev(STDERR_FILENO, parts, 2);

@@ -129,7 +129,6 @@ static void end_run(int status, void *unused)
 {
 	int err;
 
-	(void)unused;
 	if (getpid() != audit.owner)
 		return;
 	plumb_audit_detached();

@@ -179,7 +179,6 @@ static const char *sink; /* of --audit */
 
 static void set_sink(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	if (!*text)
 		plumb_usage_error("%s: FILE, syslog or audit", option);
 	sink = text;
@@ -193,7 +192,6 @@ static const struct plumb_option options[] = {
 
 static bool has(const struct plumb_tool *tool)
 {
-	(void)tool;
 	return true;
 }
 
@@ -204,7 +202,6 @@ static void start(const char *program)
 
 static int prepare(const struct plumb_options *o, const struct plumb_tool *tool)
 {
-	(void)tool;
 	plumb_policy_check_duration(o->duration);
 	return 0;
 }
@@ -231,7 +228,6 @@ static void ends(const char *how, int signal, int code)
 
 static void detached(struct plumb_run *run)
 {
-	(void)run;
 	plumb_audit_detached();
 }
 

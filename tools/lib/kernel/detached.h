@@ -5,10 +5,7 @@
  * The mount is not attached to a directory, so no other process sees it.  It is removed when its
  * descriptor is closed.
  */
-#ifndef PLUMB_DETACHED_H
-#define PLUMB_DETACHED_H
+#pragma once
 
 /* Returns a descriptor of the root of a new mount of TYPE ("tracefs"), or -errno. */
 int plumb_mount_detached(const char *type);
-
-#endif

@@ -12,7 +12,6 @@ static void set_openmetrics(const char *option, const char *text, struct plumb_o
 {
 	const char *dot = strrchr(text, '.');
 
-	(void)o;
 	if (!dot || dot == text || strcmp(dot, ".prom"))
 		plumb_usage_error("%s: node_exporter reads files whose names end with .prom: %s",
 				  option, text);

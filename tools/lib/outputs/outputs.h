@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* outputs: the files that monitoring systems take, --openmetrics and --otlp: their options. */
-#ifndef OUTPUTS_H
-#define OUTPUTS_H
+#pragma once
 
 #include <plumb/core/options.h>
 #include <plumb/core/part.h>
@@ -19,5 +18,3 @@ extern struct outputs {
 extern const struct plumb_option outputs_options[];
 bool outputs_has(const struct plumb_tool *tool);
 void outputs_complete(struct plumb_options *o, const struct plumb_tool *tool);
-
-#endif

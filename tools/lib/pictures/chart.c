@@ -122,7 +122,6 @@ static void draw_flight(void *context, uint32_t line, uint64_t ns)
 	const uint64_t all = c->h->n ? c->h->columns[c->h->n - 1].to : 0;
 	double width = all ? f->width * ns / all : 0;
 
-	(void)line;
 	width = width < SHORTEST ? SHORTEST : width > f->width ? f->width : width;
 	fprintf(c->out, "M%.1f %.1fh%.1f", f->x + f->width - width, place_y(c, f, ns), width);
 }
@@ -281,7 +280,6 @@ static void measure_flight(void *context, uint32_t line, uint64_t ns)
 {
 	struct chart *c = context;
 
-	(void)ns;
 	if (!c->last || line < c->first)
 		c->first = line;
 	if (line >= c->last)

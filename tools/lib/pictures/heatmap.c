@@ -66,7 +66,6 @@ static void measure_line(struct heatmap *m, uint32_t line)
 
 static void measure_flight(void *context, uint32_t line, uint64_t ns)
 {
-	(void)ns;
 	measure_line(context, line);
 }
 
@@ -166,7 +165,6 @@ static void draw_level(const struct heatmap *m, size_t level, FILE *out)
 
 static void draw_flight(void *context, uint32_t line, uint64_t ns)
 {
-	(void)ns;
 	draw_cell(context, line);
 }
 

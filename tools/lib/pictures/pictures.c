@@ -93,7 +93,6 @@ static bool has(const struct plumb_tool *tool)
 
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 {
-	(void)tool;
 	plumb_picture_check(&heatmap, true);
 	plumb_picture_check(&chart, true);
 	if (!o->interval && (heatmap.path || chart.path))

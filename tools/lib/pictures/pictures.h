@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* pictures: what is drawn of the history of a run. */
-#ifndef PICTURES_H
-#define PICTURES_H
+#pragma once
 
 #include <plumb/core/report.h>
 #include <plumb/pictures/history.h>
@@ -37,5 +36,3 @@ void plumb_ranks_draw(const struct picture_frame *f, double right, FILE *out);
 /* ALL: the distribution of R->total; RIGHT: the end of its axis.  0 or -ENOMEM. */
 int plumb_parts_chart_draw(const struct plumb_report *r, const struct plumb_dist *all,
 			   const struct picture_frame *f, double right, FILE *out);
-
-#endif

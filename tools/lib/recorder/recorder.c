@@ -112,8 +112,6 @@ static void set_cool_down(const char *option, const char *text, struct plumb_opt
 
 static void set_exit_on_dump(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)option;
-	(void)text;
 	o->keep.exit_on_dump = true;
 }
 
@@ -140,7 +138,6 @@ static void needs(bool given, const char *option, bool there, const char *other)
 
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 {
-	(void)tool;
 	needs(o->keep.out, "--out", o->keep.on, "--keep");
 	needs(o->keep.max_dumps, "--max-dumps", o->keep.out, "--out");
 	needs(o->keep.n_triggers, "--trigger", o->keep.on, "--keep");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the files of the recorder share. */
-#ifndef RECORDER_H
-#define RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ int dump_check(const char *path);
  */
 int dump_write(const struct plumb_options *o, const struct plumb_report *last,
 	       int (*write)(const struct plumb_report *last, FILE *out));
-
-#endif

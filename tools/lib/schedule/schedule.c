@@ -25,7 +25,6 @@ static struct plumb_when option_when(const char *option, const char *text, bool 
 
 static void set_start(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	start_at = option_when(option, text, true);
 }
 

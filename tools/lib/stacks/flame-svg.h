@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Declarations that flame.c (makes frames of stacks) and flame-svg.c (draws them) share. */
-#ifndef FLAME_SVG_H
-#define FLAME_SVG_H
+#pragma once
 
 #include "stacks.h"
 #include <plumb/pictures/picture.h>
@@ -47,5 +46,3 @@ static inline double flame_change(const struct flame_graph *g, const struct flam
 }
 
 void plumb_flame_draw(const struct flame_graph *g);
-
-#endif

@@ -42,7 +42,6 @@ void plumb_stacks_begin(void)
 
 void plumb_stacks_read_kernel(const struct plumb_run *run)
 {
-	(void)run;
 	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
 		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 }
@@ -63,7 +62,6 @@ int plumb_stacks_note(const void *record, size_t size)
 
 int plumb_stacks_note_due(bool all, uint64_t *again)
 {
-	(void)all;
 	if (!plumb_stacks_symbolizer)
 		return 0;
 	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the files of stacks share. */
-#ifndef STACKS_H
-#define STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -136,5 +135,3 @@ bool plumb_stacks_have_key(const struct plumb_run *run);
 /* "1234-nginx" */
 void plumb_stacks_print_key(const struct plumb_run *run, const struct plumb_row *row, FILE *out);
 const struct plumb_waker *plumb_stacks_waker_of(const struct plumb_row *row);
-
-#endif

@@ -26,7 +26,6 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 
 static void keep(void *string)
 {
-	(void)string;
 }
 
 static void free_process(void *process)

@@ -5,8 +5,7 @@
  * symbols-process.c reads mappings when symbols-queue.c asks, symbols-file.c the mapped files, and
  * symbols-inline.c the DWARF of their debug files.
  */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#pragma once
 
 #include <gelf.h>
 #include <stdio.h>
@@ -207,5 +206,3 @@ const char *plumb_symbolizer_string(struct plumb_symbolizer *s, const char *text
 void plumb_symbolizer_unread(struct plumb_symbolizer *s, const char *path, const char *why);
 /* The same for a file of another user; warns of the first. */
 void plumb_symbolizer_foreign(struct plumb_symbolizer *s, const char *path, const char *why);
-
-#endif

@@ -153,6 +153,5 @@ void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_s
 void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_flight *f,
 			       char *text, size_t size)
 {
-	(void)run;
 	plumb_syscall_name(f->what, f->what >> 32, text, size);
 }

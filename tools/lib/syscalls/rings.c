@@ -21,7 +21,6 @@ static void count_in(void *context, uint32_t pid, uint32_t tid)
 	struct dirent *entry;
 	DIR *files;
 
-	(void)tid;
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
 	if (pid == c->last || !(files = opendir(path)))
 		return;

@@ -36,7 +36,6 @@ void plumb_syscall_option_name(const char *option, const char *item, struct plum
 	char instead[128];
 	int err;
 
-	(void)o;
 	if (!strcmp(item, "help"))
 		list_names();
 	err = plumb_syscall_select(&plumb_syscall_selection, item);
@@ -62,7 +61,6 @@ void plumb_syscall_option_errors(void)
 
 void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_options *o)
 {
-	(void)o;
 	plumb_syscall_selection.has_fd = 1;
 	plumb_syscall_selection.fd = plumb_option_number(option, text, 0, INT32_MAX);
 }

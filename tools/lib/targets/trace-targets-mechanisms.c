@@ -215,7 +215,6 @@ static int open_mode(struct plumb_bpf *bpf, bool calibration)
 
 static const char *no_functions(const struct plumb_options *o)
 {
-	(void)o;
 	return plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION)
 		       ? NULL
 		       : "no target is a kernel function";
@@ -223,7 +222,6 @@ static const char *no_functions(const struct plumb_options *o)
 
 static const char *no_tracepoints(const struct plumb_options *o)
 {
-	(void)o;
 	if (plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION))
 		return "some targets are kernel functions";
 	return plumb_trace_targets_ask_for(PLUMB_TARGET_TRACEPOINT) ? NULL
@@ -243,7 +241,6 @@ static const char *no_raw(const struct plumb_options *o)
 
 static const char *not_only_users(const struct plumb_options *o)
 {
-	(void)o;
 	return plumb_trace_targets_ask_for(PLUMB_TARGET_FUNCTION) ||
 			       plumb_trace_targets_ask_for(PLUMB_TARGET_TRACEPOINT)
 		       ? "some targets are no user functions"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef PLUMB_BUILDS_FILE_H
-#define PLUMB_BUILDS_FILE_H
+#pragma once
 
 #include <plumb/user/builds.h>
 
@@ -40,5 +39,3 @@ bool plumb_builds_take_events(void);
 
 /* The local time of the day, with milliseconds; returns TEXT. */
 char *plumb_clock_text(const struct timespec *t, char text[32]);
-
-#endif

@@ -127,7 +127,6 @@ void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 	char path[4096];
 	size_t n;
 
-	(void)r;
 	if (!plumb_build_at(0))
 		return;
 	list = json_array();

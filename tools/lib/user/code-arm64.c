@@ -66,7 +66,6 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 	uint32_t value, before = 0;
 	size_t at = 0;
 
-	(void)is_32bit;
 	for (; size - at >= 4; at += 4) {
 		in = (struct plumb_instruction){.at = at, .length = 4};
 		value = instruction_at(code, at);
@@ -108,7 +107,6 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 {
 	uint32_t in = size >= 4 ? instruction_at(code, 0) : 0;
 
-	(void)is_32bit;
 	if ((in & 0xff000000) == 0xd4000000 || (in & 0xfffff3ff) == 0xd69f03e0)
 		return REFUSED " (exception)"; /* svc, hvc, smc, brk, hlt; eret, eretaa */
 	if ((in & 0xfe9ff800) == 0xd61f0800)
@@ -157,7 +155,6 @@ const char *plumb_code_return_obstacle(const void *code, size_t size, bool is_32
 	bool has_frame = false, is_own = true;
 	uint32_t in;
 
-	(void)is_32bit;
 	for (size_t at = 0; at + 4 <= size; at += 4) {
 		in = instruction_at(code, at);
 		if ((is_own && takes_return(in)) ||
@@ -186,7 +183,6 @@ bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
 	struct plumb_instruction in = {};
 	uint32_t value = size >= 4 ? instruction_at(code, 0) : 0;
 
-	(void)is_32bit;
 	classify(&in, value, 0);
 	if (size >= 4 && value == NOP)
 		return steps_nops();

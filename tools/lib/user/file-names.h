@@ -3,8 +3,7 @@
  * file names: the other names of a file, since a user may mount it elsewhere, in a mount namespace
  * of his own: "/proc/PID/root/innocent".
  */
-#ifndef FILE_NAMES_H
-#define FILE_NAMES_H
+#pragma once
 
 /*
  * Calls EACH with the name of the file PATH in its file system, in its mount namespace (that of
@@ -15,5 +14,3 @@
  */
 int plumb_file_names(const char *path, const char *shown,
 		     int (*each)(const char *name, void *context), void *context);
-
-#endif

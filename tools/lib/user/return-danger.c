@@ -12,8 +12,6 @@ struct search {
 
 static void set_true(void *context, pid_t pid, const struct plumb_vma *area)
 {
-	(void)pid;
-	(void)area;
 	*(bool *)context = true;
 }
 
@@ -24,7 +22,6 @@ static void look_for_cxx(void *context, pid_t pid, const struct plumb_vma *area)
 	struct search *s = context;
 	bool is_traced = !s->o->n_pids || s->o->follow;
 
-	(void)area;
 	for (size_t i = 0; i < s->o->n_pids; i++)
 		is_traced |= s->o->pids[i] == (uint32_t)pid;
 	for (size_t i = 0; is_traced && i < sizeof(libraries) / sizeof(*libraries); i++)

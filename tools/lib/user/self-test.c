@@ -81,7 +81,6 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *offset)
 {
 	uint64_t address = *(uint64_t *)offset - info->dlpi_addr;
 
-	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 

@@ -147,8 +147,6 @@ bool plumb_uretprobe_is_filtered(void)
 
 void plumb_uprobe_refuse_nops(int fd, struct plumb_userfuncs *found)
 {
-	(void)fd;
-	(void)found;
 }
 
 bool plumb_uretprobe_is_filtered(void)

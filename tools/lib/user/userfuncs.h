@@ -4,8 +4,7 @@
  * userfuncs-names.c names what was found, userfuncs-code.c looks at its instructions, and
  * userfuncs-complain.c explains why nothing was found.
  */
-#ifndef USERFUNCS_H
-#define USERFUNCS_H
+#pragma once
 
 #include <plumb/symbols/usersyms.h>
 #include <plumb/user/userfuncs.h>
@@ -72,5 +71,3 @@ int plumb_userfuncs_complain(const struct plumb_usersyms *syms, const char *path
 /* Warns of parts and clones of the function that was found by its NAME. */
 void plumb_userfuncs_mention_clones(const struct plumb_usersyms *syms, const char *path,
 				    const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* kernel: the kernel that targets are checked against: the running one, an image, or only types. */
-#ifndef KERNEL_H
-#define KERNEL_H
+#pragma once
 
 #include "image/image.h"
 #include <stdbool.h>
@@ -75,5 +74,3 @@ bool syscall_hooks(const char *name, char function[128], char event[128]);
  */
 int functions_check(const struct kernel *k, struct check *checks, size_t n);
 int events_check(const struct kernel *k, struct check *checks, size_t n);
-
-#endif

@@ -3,8 +3,7 @@
  * remains: verdicts on what the compiler left of a function and of its calls.  The function is one
  * of the kernel or of a program.
  */
-#ifndef REMAINS_H
-#define REMAINS_H
+#pragma once
 
 #include "inlining/inlining.h"
 
@@ -46,5 +45,3 @@ bool remains_judge_hollow(const struct remains *r);
 
 /* Append the numbers of calls to the present verdict. */
 void remains_add_calls(const struct remains *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* user: check user functions and USDT probes of programs and libraries. */
-#ifndef USER_H
-#define USER_H
+#pragma once
 
 #include <plumb/user/userfuncs.h>
 
@@ -25,5 +24,3 @@ int userfuncs_find(const char *file, const char *name, uint64_t offset,
 		   struct plumb_userfuncs *found);
 /* The same for a USDT probe, which is one. */
 int usdt_find(const struct target *target, struct plumb_userfuncs *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* compare: compare one item (function, prototype, record, format) of two snapshots. */
-#ifndef COMPARE_H
-#define COMPARE_H
+#pragma once
 
 #include "compare/snapshot.h"
 
@@ -26,5 +25,3 @@ void compare_fields(const struct comparison *c, const json_t *was, const json_t 
 
 /* Return whether the types are equal, apart from const and volatile. */
 bool compare_types_agree(const char *was, const char *is);
-
-#endif

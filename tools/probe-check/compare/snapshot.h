@@ -15,8 +15,7 @@
  * "tracepoints" are the formats in tracefs, which only a running kernel has.  "kernel" and "arch"
  * are "" if only types are given, since types do not name them.
  */
-#ifndef SNAPSHOT_H
-#define SNAPSHOT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -69,5 +68,3 @@ typedef void snapshot_difference(void *context, enum difference_class class, con
 /* Call TELL for each difference of IS from WAS.  K is the kernel of IS; NULL: not available. */
 void snapshot_compare(const json_t *was, const json_t *is, const struct kernel *k,
 		      snapshot_difference *tell, void *context, struct compared *compared);
-
-#endif

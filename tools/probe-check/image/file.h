@@ -4,8 +4,7 @@
  * of the result, symbols.c reads the kernel's own symbol table, running.c reads the running
  * kernel.
  */
-#ifndef IMAGE_FILE_H
-#define IMAGE_FILE_H
+#pragma once
 
 #include <gelf.h>
 #include "image/image.h"
@@ -32,5 +31,3 @@ char *plumb_image_symbols(const struct plumb_span *span, bool *is_relative);
 
 /* image.c: add a span unless it is empty. */
 int plumb_image_add(struct plumb_image *image, struct plumb_span span);
-
-#endif

@@ -6,8 +6,7 @@
  * of either architecture, whatever this machine's is.  A boot image has no ELF symbol table, so
  * symbols are read from the table that the kernel keeps for /proc/kallsyms.
  */
-#ifndef PLUMB_IMAGE_H
-#define PLUMB_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ uint64_t plumb_image_address(const struct plumb_image *image, const char *name);
 const unsigned char *entry_code(const struct plumb_image *image, uint64_t address, size_t size);
 /* Whether a function has a call site of ftrace at its entry; false also without its code. */
 bool entry_is_traceable(const struct plumb_image *image, uint64_t address);
-
-#endif

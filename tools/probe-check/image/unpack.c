@@ -138,9 +138,6 @@ static int unpack_lz4(const unsigned char *in, size_t n, struct bytes *out)
 
 static int unpack_unknown(const unsigned char *in, size_t n, struct bytes *out)
 {
-	(void)in;
-	(void)n;
-	(void)out;
 	return -ENOTSUP;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* x86: decode code of x86 with capstone, whatever this machine's architecture is. */
-#ifndef X86_H
-#define X86_H
+#pragma once
 
 #include <capstone/capstone.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ bool x86_visit(const unsigned char *code, size_t size, uint64_t address, bool is
 
 /* Return whether it is a direct call or jump; its only operand is the target. */
 bool x86_is_direct(const cs_insn *in);
-
-#endif

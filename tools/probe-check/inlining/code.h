@@ -4,8 +4,7 @@
  * calls in machine code, boundaries.c decodes it, debuginfo.c finds debugging information,
  * inlined.c counts inlined calls in it.
  */
-#ifndef INLINING_CODE_H
-#define INLINING_CODE_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include "inlining/inlining.h"
@@ -89,5 +88,3 @@ void plumb_debuginfo_close(struct plumb_debuginfo *info);
  */
 int plumb_inlined_count(Dwarf *dwarf, Dwarf *shared, uint64_t bias, struct plumb_callee *callees,
 			size_t n);
-
-#endif

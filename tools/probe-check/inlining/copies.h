@@ -9,8 +9,7 @@
  * copy that is found is evidence and no proof; debugging information is more reliable.  x86_64
  * only.
  */
-#ifndef COPIES_H
-#define COPIES_H
+#pragma once
 
 #include "image/image.h"
 #include <plumb/functions/lists.h>
@@ -21,5 +20,3 @@
  */
 const char *copies_find(const struct plumb_image *image, const struct plumb_symbols *symbols,
 			uint64_t address);
-
-#endif

@@ -12,8 +12,7 @@
  * Debian's 6.12 kernel the counts differ from those of objdump for 50 of 100,227 functions.  On
  * arm64, where instructions have a fixed size, nothing is mistaken.
  */
-#ifndef PLUMB_INLINING_H
-#define PLUMB_INLINING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ void plumb_parts_free(struct plumb_function_parts *parts);
 /* The symbol of a function of C++ or Rust, which the caller frees; NULL: it has no such name. */
 struct plumb_userfuncs;
 char *plumb_parts_mangled(const struct plumb_userfuncs *function);
-
-#endif

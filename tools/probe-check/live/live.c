@@ -35,7 +35,6 @@ static bool forbidden;
 
 static void on_signal(int number)
 {
-	(void)number;
 	interrupted = 1;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* live: attach probes to the targets and count how often they fire, in all processes. */
-#ifndef LIVE_H
-#define LIVE_H
+#pragma once
 
 #include "check/kernel.h"
 
@@ -13,5 +12,3 @@ int live_check(const struct kernel *k, struct check *checks, size_t n, uint64_t 
 
 /* Whether the policy forbade one of them. */
 bool live_is_forbidden(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* plan: the targets to be checked, without duplicates, and the tools that hook them. */
-#ifndef PLAN_H
-#define PLAN_H
+#pragma once
 
 #include "plan/verdict.h"
 
@@ -66,5 +65,3 @@ void refusals_find(struct refusals *r, unsigned int kinds, bool all);
 bool refusals_have_all(const struct refusals *r, enum target_kind kind);
 
 void plan_free(struct plan *p);
-
-#endif

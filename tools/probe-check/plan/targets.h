@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* targets: parse targets, and the lists of what plumb's tools hook. */
-#ifndef TARGETS_H
-#define TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ extern const size_t n_tool_lines;
 bool tool_is_known(const char *name);
 /* List the tools in TEXT, for a message. */
 void tools_list(char *text, size_t size);
-
-#endif

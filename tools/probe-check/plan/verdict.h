@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* verdict: the result of checking a target. */
-#ifndef VERDICT_H
-#define VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void check_add(struct check *c, const char *format, ...) __attribute__((format(p
 
 /* Add to the verdict what C->fires in SECONDS mean.  C->live and C->fires are set before. */
 void check_judge_fires(struct check *c, double seconds);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report: print the results as tables or as one JSON object. */
-#ifndef REPORT_H
-#define REPORT_H
+#pragma once
 
 #include "check/kernel.h"
 #include "plan/plan.h"
@@ -25,5 +24,3 @@ struct findings {
 
 void report_print(const struct findings *f);
 int report_json(const struct findings *f);
-
-#endif

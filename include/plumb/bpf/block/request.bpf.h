@@ -5,8 +5,7 @@
  * A tool whose programs get requests and bios from BTF-typed raw tracepoints (tp_btf) defines
  * BLOCK_TYPED before: the verifier then knows their types, and members are read by plain loads.
  */
-#ifndef PLUMB_BLOCK_REQUEST_BPF_H
-#define PLUMB_BLOCK_REQUEST_BPF_H
+#pragma once
 
 #include <plumb/bpf/block/request.h>
 #include <plumb/bpf/core/common.bpf.h>
@@ -197,5 +196,3 @@ static __always_inline __u64 bio_cgroup(struct bio *plain)
 		return 0;
 	return block_read(cgroup, kn, id);
 }
-
-#endif

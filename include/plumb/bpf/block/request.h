@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* request: what loaders and programs of tools that trace block requests share. */
-#ifndef PLUMB_BLOCK_REQUEST_H
-#define PLUMB_BLOCK_REQUEST_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -32,5 +31,3 @@ struct block_config {
 	__u32 arg_queue, arg_split, arg_made, arg_merge, arg_insert, arg_issue, arg_requeue;
 	__u32 arg_backmerge, arg_frontmerge, arg_bio_complete, arg_remap;
 };
-
-#endif

@@ -5,13 +5,10 @@
  * LLVM from 20 on makes them an instruction that fetches, which kernels before 5.12 do not have,
  * unless they are relaxed; LLVM 14 cannot compile some that are.
  */
-#ifndef PLUMB_ATOMIC_H
-#define PLUMB_ATOMIC_H
+#pragma once
 
 #if __clang_major__ >= 20
 #define atomic_add(at, n) ((void)__atomic_fetch_add(at, n, __ATOMIC_RELAXED))
 #else
 #define atomic_add(at, n) ((void)__sync_fetch_and_add(at, n))
-#endif
-
 #endif

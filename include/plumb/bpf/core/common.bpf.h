@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* common: the first header of every BPF program of plumb. */
-#ifndef PLUMB_COMMON_BPF_H
-#define PLUMB_COMMON_BPF_H
+#pragma once
 
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -61,5 +60,3 @@ static __always_inline __u64 argument(const void *ctx, __u32 n)
 		return argument_at(ctx, 2);
 	return argument_at(ctx, 3);
 }
-
-#endif

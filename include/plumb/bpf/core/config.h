@@ -5,8 +5,7 @@
  * They are in .rodata, so the verifier knows every value and removes the code of unused filters.
  * Unused lists have length 0.
  */
-#ifndef PLUMB_CONFIG_H
-#define PLUMB_CONFIG_H
+#pragma once
 
 #include <plumb/bpf/core/glob.h>
 #include <plumb/bpf/key/key.h>
@@ -49,5 +48,3 @@ struct plumb_config {
 	__u32 preemptible; /* 1: they can be preempted, and are skipped on that CPU meanwhile */
 	__u32 interleaved; /* 1: programs can interrupt each other on a CPU: only atomics */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * copies: PROGRAM_COPIES(NAME, HOOK) { ... } makes the programs NAME_0, NAME_1, ... of one body,
  * which has the context as CTX and the number of the copy as COPY; PROGRAM_ONCE makes the first.
  */
-#ifndef PLUMB_COPIES_BPF_H
-#define PLUMB_COPIES_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/core/copies.h>
@@ -26,5 +25,3 @@
 	PROGRAM_COPY(name, hook, 3)                                                                \
 	static __always_inline int name(__u64 *ctx, const __u32 copy __attribute__((unused)))
 _Static_assert(PLUMB_COPIES == 4, "a program each");
-
-#endif

@@ -5,8 +5,7 @@
  * 7.0 on).  Copies run one after the other: the first that is not skipped does the work, the others
  * find it done.
  */
-#ifndef PLUMB_COPIES_H
-#define PLUMB_COPIES_H
+#pragma once
 
 /* Where programs can be preempted. */
 #define PLUMB_COPIES 4
@@ -15,5 +14,3 @@
 
 /* Their names, as strings. */
 #define PLUMB_COPIES_OF(program) program "_0", program "_1", program "_2", program "_3"
-
-#endif

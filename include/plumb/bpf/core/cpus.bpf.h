@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* cpus: which CPUs went offline, which removes the perf events that programs are attached to. */
-#ifndef PLUMB_CPUS_BPF_H
-#define PLUMB_CPUS_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 
@@ -16,5 +15,3 @@ int cpu_leaves(struct bpf_raw_tracepoint_args *ctx)
 		plumb_cpus_left[cpu] = 1;
 	return 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Kernels with task storage also have typed task pointers; a load is cheaper than a helper call
  * (8 ns, measured with the Safe RET mitigation).
  */
-#ifndef PLUMB_CURRENT_BPF_H
-#define PLUMB_CURRENT_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 
@@ -111,5 +110,3 @@ static __always_inline void current_process(struct task_struct *task, __u64 name
  * when a thread exits and, if filters depend on names or cgroups, when a thread's changes.
  */
 __u64 plumb_epoch = 0;
-
-#endif

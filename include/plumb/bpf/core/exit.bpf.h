@@ -3,8 +3,7 @@
  * exit: the state of a thread (inflight.bpf.h) ends with it.  A tool that follows threads on their
  * way out of a call includes sched/return.bpf.h, which has a program of its own for this.
  */
-#ifndef PLUMB_EXIT_BPF_H
-#define PLUMB_EXIT_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
@@ -17,5 +16,3 @@ int thread_exit(void *ctx __attribute__((unused)))
 	inflight_end(task, inflight_clear(inflight_get(task), task));
 	return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* file: the files of the current process. */
-#ifndef PLUMB_FILE_BPF_H
-#define PLUMB_FILE_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 
@@ -22,5 +21,3 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
 	return file;
 }
-
-#endif

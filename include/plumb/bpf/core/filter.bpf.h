@@ -6,8 +6,7 @@
  * called at entry and exit; filter_entry() checks the others, and whether the trace is over, at
  * entry only.  All programs that record call it.
  */
-#ifndef PLUMB_FILTER_BPF_H
-#define PLUMB_FILTER_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
@@ -197,5 +196,3 @@ static __always_inline void filter_free(struct task_struct *task)
 	if (began && (!*began || *began == BPF_CORE_READ(task, start_time)))
 		bpf_map_delete_elem(&plumb_descendants, &pid);
 }
-
-#endif

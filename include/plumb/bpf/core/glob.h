@@ -6,8 +6,7 @@
  * pattern of N characters and classes has N + 1 states: the number of them that have matched.  A
  * star is a state that loops to itself.  Each byte of a name advances all states in parallel.
  */
-#ifndef PLUMB_BPF_GLOB_H
-#define PLUMB_BPF_GLOB_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 #ifndef __bpf__
@@ -35,5 +34,3 @@ plumb_globs_match(const volatile struct plumb_globs *g, __u64 a, __u64 b)
 	}
 	return states & g->ends;
 }
-
-#endif

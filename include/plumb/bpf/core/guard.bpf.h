@@ -7,8 +7,7 @@
  * guard_enter() first.  That does not protect the helper that the guard itself calls
  * (bpf_get_smp_processor_id()): probe.c refuses to attach to it.
  */
-#ifndef PLUMB_GUARD_BPF_H
-#define PLUMB_GUARD_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/ledger.bpf.h>
 
@@ -41,5 +40,3 @@ static __always_inline void guard_leave(void)
 	busy = &plumb_busy[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)];
 	*busy = 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * inflight-one: states of threads that are inside one call at most, which has begun at their member
  * start (ns, CLOCK_MONOTONIC; 0: none).
  */
-#ifndef PLUMB_INFLIGHT_ONE_BPF_H
-#define PLUMB_INFLIGHT_ONE_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/inflight.bpf.h>
 
@@ -12,10 +11,7 @@ static __always_inline __u32 inflight_clear(PLUMB_THREAD *t, struct task_struct 
 {
 	__u32 was = t && t->start;
 
-	(void)task;
 	if (t)
 		t->start = 0;
 	return was;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * in-flight slots: the state of a thread that is inside at most one call, a system call: which call
  * it is, and the slots of the thread's last keys.
  */
-#ifndef PLUMB_INFLIGHT_SLOTS_BPF_H
-#define PLUMB_INFLIGHT_SLOTS_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/sched/return.h>
@@ -135,5 +134,3 @@ static __always_inline __u32 inflight_clear(struct call_thread *t, struct task_s
 		s->start = 0;
 	return was;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * which ends the calls that the thread is inside, and returns their number; the state may be NULL.
  */
-#ifndef PLUMB_INFLIGHT_BPF_H
-#define PLUMB_INFLIGHT_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
@@ -118,5 +117,3 @@ int thread_states(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, t, sizeof(*t));
 	return 0;
 }
-
-#endif

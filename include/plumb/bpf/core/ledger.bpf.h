@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ledger, BPF side: the counters of each CPU. */
-#ifndef PLUMB_LEDGER_BPF_H
-#define PLUMB_LEDGER_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/core/ledger.h>
@@ -40,5 +39,3 @@ static __always_inline __u64 ledger_index(__u32 cpu, __u64 n, __u32 bits)
 #define ledger_add(cpu, field, n) plumb_add(plumb_ledgers[(cpu) & (PLUMB_LEDGERS - 1)].field, n)
 
 #define ledger_count(cpu, field) ledger_add(cpu, field, 1)
-
-#endif

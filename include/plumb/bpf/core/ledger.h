@@ -10,8 +10,7 @@
  * plain increment is exact.  If several programs write one (plumb_config.interleaved), increments
  * are atomic.
  */
-#ifndef PLUMB_LEDGER_H
-#define PLUMB_LEDGER_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -59,5 +58,3 @@ struct plumb_ledger {
 #define PLUMB_LEDGERS 512
 
 _Static_assert(sizeof(struct plumb_ledger) == 128, "two cache lines a CPU");
-
-#endif

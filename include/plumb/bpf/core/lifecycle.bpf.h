@@ -3,8 +3,7 @@
  * lifecycle: the programs that every tool attaches in addition to its own.  A tool that keeps a
  * state of threads includes exit.bpf.h instead, or sched/return.bpf.h.
  */
-#ifndef PLUMB_LIFECYCLE_BPF_H
-#define PLUMB_LIFECYCLE_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key.h>
@@ -50,5 +49,3 @@ int cgroup_removed(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_update_elem(&plumb_cgroups_gone, &id, plumb_cgroup_gone, BPF_ANY);
 	return 0;
 }
-
-#endif

@@ -13,8 +13,7 @@
  * it: so a thread that gets the CPU meanwhile is marked, with the time. A start that is older than
  * that mark may not be that of the call.
  */
-#ifndef PLUMB_PAIRING_BPF_H
-#define PLUMB_PAIRING_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/function/function.h>
@@ -109,5 +108,3 @@ static __always_inline enum pairing pairing_judge(__u64 target, __u64 start,
 								: PAIRING_CERTAIN;
 	return unlikely(inside) ? PAIRING_SKIPPED : PAIRING_CERTAIN;
 }
-
-#endif

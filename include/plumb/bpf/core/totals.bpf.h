@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* totals: the counters of one slot on one CPU, if they are not kept in a histogram of that CPU. */
-#ifndef PLUMB_TOTALS_BPF_H
-#define PLUMB_TOTALS_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 
@@ -32,5 +31,3 @@ static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
 	if (~ns > t->inverted_min)
 		t->inverted_min = ~ns;
 }
-
-#endif

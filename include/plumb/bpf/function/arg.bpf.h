@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* arg, BPF side: the only argument that the tool needs, for its key. */
-#ifndef PLUMB_ARG_BPF_H
-#define PLUMB_ARG_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/function.h>
 #include <plumb/bpf/function/function-args.bpf.h>
@@ -11,7 +10,6 @@ const volatile struct plumb_arg plumb_arg = {};
 static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
 					  __u64 *args)
 {
-	(void)target;
 	args[0] = function_arg(ctx, hook, plumb_arg.position);
 }
 
@@ -26,5 +24,3 @@ static __always_inline __u64 arg_value(__u64 arg)
 		return (__s64)(arg << spare) >> spare >> (plumb_arg.shift & 63);
 	return arg << spare >> spare >> (plumb_arg.shift & 63);
 }
-
-#endif

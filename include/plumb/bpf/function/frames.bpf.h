@@ -8,8 +8,7 @@
  * call that begins is deeper in the stack than all calls in flight there, except those that end in
  * a jump to it.
  */
-#ifndef PLUMB_FRAMES_BPF_H
-#define PLUMB_FRAMES_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/function/function.h>
@@ -120,7 +119,6 @@ static __always_inline bool frame_is_chained(__u64 place)
 	struct task_struct *task;
 	__u64 to = 0;
 
-	(void)place;
 	/* Kernels before 5.15 do not give the registers: such calls are not distinguished there. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return false;
@@ -134,7 +132,6 @@ static __always_inline bool frame_is_chained(__u64 place)
 /* Whether F, at PLACE or deeper, was left behind, when a call begins there. */
 static __always_inline bool frame_is_over(const struct plumb_frame *f, __u64 place, __u64 target)
 {
-	(void)target;
 	return f->place != place || !frame_is_chained(place);
 }
 
@@ -145,7 +142,6 @@ static __always_inline bool frame_is_over(const struct plumb_frame *f, __u64 pla
 static __always_inline bool frames_are_inherited(struct task_struct *task)
 {
 #if defined(PLUMB_PAIRS)
-	(void)task;
 	return false; /* a DONE is no return */
 #elif defined(PLUMB_GO)
 	return BPF_CORE_READ(task, group_leader, start_time) > function_config.since;
@@ -334,5 +330,3 @@ static __always_inline __u32 inflight_clear(struct function_thread *t, struct ta
 	}
 	return n;
 }
-
-#endif

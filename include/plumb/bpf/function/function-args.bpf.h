@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* function-args: the arguments and the result of a call, as each hook provides them. */
-#ifndef PLUMB_FUNCTION_ARGS_BPF_H
-#define PLUMB_FUNCTION_ARGS_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
 #include <plumb/bpf/function/function.h>
@@ -17,7 +16,6 @@ static __always_inline __u64 function_left_place(const struct pt_regs *ctx)
 #if defined(__TARGET_ARCH_x86)
 	return PT_REGS_SP(ctx) - 8;
 #else
-	(void)ctx;
 	return 0;
 #endif
 }
@@ -233,10 +231,7 @@ static __always_inline void fentry_args(const __u64 *ctx, __u64 *args)
 		args[0] = all[0];
 		args[1] = all[1];
 	}
-	(void)ctx;
 	asm volatile("" : : "r"(args) : "memory"); /* not in registers, which are scarce */
 }
 
 #define fentry_result(ctx, target) function_ctx(ctx, PLUMB_TARGET_RESULT_AT(target))
-
-#endif

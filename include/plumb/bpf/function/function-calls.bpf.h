@@ -3,8 +3,7 @@
  * function-calls: the handling of the entry and the exit of a call of a kernel function, for all
  * hooks.
  */
-#ifndef PLUMB_FUNCTION_CALLS_BPF_H
-#define PLUMB_FUNCTION_CALLS_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
@@ -394,5 +393,3 @@ static __always_inline void function_leave_inflight_slot(__u64 target, const __u
 	else
 		function_unmatched(task, target, args);
 }
-
-#endif

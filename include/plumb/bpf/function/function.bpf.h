@@ -22,8 +22,7 @@
  * which the kernel does not have in that form: NAME-session-610 and NAME-session-700 are made of
  * NAME.bpf.c, with PLUMB_KFUNC_FORM set to the first kernel of that form (Makefile).
  */
-#ifndef PLUMB_FUNCTION_BPF_H
-#define PLUMB_FUNCTION_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
@@ -232,7 +231,5 @@ int kprobe_session(struct pt_regs *ctx)
 	}
 	return 0;
 }
-
-#endif
 
 #endif

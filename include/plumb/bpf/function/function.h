@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* function: what loaders and programs of tools that time kernel functions share. */
-#ifndef PLUMB_FUNCTION_H
-#define PLUMB_FUNCTION_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -67,5 +66,3 @@ struct plumb_arg {
 	__u32 is_signed;
 	__u32 shift; /* its value is shifted right by that */
 };
-
-#endif

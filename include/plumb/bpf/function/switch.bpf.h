@@ -6,8 +6,7 @@
  * is done in the switch by which it gets its CPU back. The state of a thread that is not the
  * current one is in task storage only for programs with typed arguments (BTF), else in the hash.
  */
-#ifndef PLUMB_FUNCTION_SWITCH_BPF_H
-#define PLUMB_FUNCTION_SWITCH_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
@@ -127,5 +126,3 @@ int thread_waking_raw(struct bpf_raw_tracepoint_args *ctx)
 	function_woken(inflight_get((struct task_struct *)ctx->args[0]));
 	return 0;
 }
-
-#endif

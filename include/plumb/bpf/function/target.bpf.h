@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* target, BPF side: the function that this copy of a program is for. */
-#ifndef PLUMB_TARGET_BPF_H
-#define PLUMB_TARGET_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/function.h>
 
@@ -12,5 +11,3 @@
 		asm volatile("%0 = %1 ll" : "=r"(__target) : "i"(PLUMB_TARGET_UNSET));             \
 		__target;                                                                          \
 	})
-
-#endif

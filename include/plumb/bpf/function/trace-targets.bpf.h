@@ -9,8 +9,7 @@
  * registers CTX has.  GUARDED: the kernel does not run the program while it already runs on that
  * CPU.
  */
-#ifndef PLUMB_TRACE_TARGETS_BPF_H
-#define PLUMB_TRACE_TARGETS_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/guard.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
@@ -130,5 +129,3 @@ int fired_uprobe_multi(void *ctx)
 	fired_user(ctx, bpf_get_attach_cookie(ctx));
 	return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * trace targets: tools whose programs (trace-targets.bpf.h) run wherever one of the targets that
  * the user names is reached: kernel functions, tracepoints, user functions.
  */
-#ifndef PLUMB_BPF_TRACE_TARGETS_H
-#define PLUMB_BPF_TRACE_TARGETS_H
+#pragma once
 
 #include <plumb/bpf/syscall/syscall.h>
 
@@ -13,5 +12,3 @@
 
 /* Of a system call: entry and exit, as the two events of raw_syscalls. */
 #define PLUMB_DIRECTIONS 2
-
-#endif

@@ -6,8 +6,7 @@
  * exact, followed by the slot's totals: one lookup finds both. Otherwise CPUs share histograms
  * ("shards") and increments are atomic.
  */
-#ifndef PLUMB_HIST_BPF_H
-#define PLUMB_HIST_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/hist/hist.h>
@@ -109,5 +108,3 @@ hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error, __u64 on, boo
 
 	return hist_add(&at, value, error, on, counted, n);
 }
-
-#endif

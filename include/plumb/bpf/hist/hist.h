@@ -26,8 +26,7 @@
  * Memory: (43 - p) << p buckets and the saturated one, 8 bytes each: 18,952
  * bytes at precision 6.
  */
-#ifndef PLUMB_HIST_H
-#define PLUMB_HIST_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -94,5 +93,3 @@ static inline __attribute__((always_inline)) __u32 plumb_hist_index(__u64 v, __u
 	s &= ~(s >> 31); /* at least 0 */
 	return ((__u32)s << precision) + (__u32)(v >> s);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * split-hist: the parts of the time (split.h) of the calls in each bucket of a histogram.  Before,
  * the tool defines how many there are without on-cpu: enum { SPLIT_PARTS = ... };
  */
-#ifndef PLUMB_SPLIT_HIST_BPF_H
-#define PLUMB_SPLIT_HIST_BPF_H
+#pragma once
 
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/sched/split.h>
@@ -75,5 +74,3 @@ static __always_inline void split_record(const __u64 *off, __u32 slot, __u32 cpu
 {
 	split_record_n(off, slot, cpu, ns, on, error, 1);
 }
-
-#endif

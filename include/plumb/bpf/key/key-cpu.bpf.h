@@ -6,8 +6,7 @@
  * one program only, which cannot interrupt itself there. If several programs record
  * (plumb_config.interleaved), keys.bpf.h is asked each time, which has hints.
  */
-#ifndef PLUMB_KEY_CPU_BPF_H
-#define PLUMB_KEY_CPU_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/key/keys.bpf.h>
@@ -184,5 +183,3 @@ static __always_inline __u32 key_cpu_slot(struct task_struct *task, const PLUMB_
 		return r->slot;
 	return key_ask(task, own, cpu);
 }
-
-#endif

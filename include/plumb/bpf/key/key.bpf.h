@@ -3,8 +3,7 @@
  * key, for threads with a state of inflight-slots.bpf.h: a slot is looked up once per thread and
  * key, and then cached in the thread's state.
  */
-#ifndef PLUMB_KEY_BPF_H
-#define PLUMB_KEY_BPF_H
+#pragma once
 
 #include <plumb/bpf/key/keys.bpf.h>
 #include <plumb/bpf/core/inflight-slots.bpf.h>
@@ -108,5 +107,3 @@ static __always_inline __u32 key_slot(struct plumb_cached_slot *cached, __u64 va
 	cached->valid = 1;
 	return slot;
 }
-
-#endif

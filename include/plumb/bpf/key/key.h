@@ -5,8 +5,7 @@
  * A tool's key is a struct whose first member is struct plumb_who, followed by the tool's own
  * members. Fields by which rows are not grouped are zero.
  */
-#ifndef PLUMB_KEY_H
-#define PLUMB_KEY_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -51,5 +50,3 @@ struct plumb_totals {
 	__u64 counters[PLUMB_COUNTERS]; /* the tool's own (plumb_column) */
 };
 _Static_assert(sizeof(struct plumb_totals) == 64, "one cache line");
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A tool defines the struct of its key as PLUMB_KEY before it includes this file.
  */
-#ifndef PLUMB_KEYS_BPF_H
-#define PLUMB_KEYS_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
@@ -115,5 +114,3 @@ static __always_inline bool key_find(const PLUMB_KEY *key, __u32 *slot)
 	*hint = *slot;
 	return true;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * is done when the current thread leaves its CPU, and, for what is known of it so far, before its
  * parent is notified of its exit.
  */
-#ifndef PLUMB_OFFCPU_BPF_H
-#define PLUMB_OFFCPU_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/sched/sched.bpf.h>
@@ -34,5 +33,3 @@ int thread_ends(void *ctx __attribute__((unused)))
 	offcpu_ends(current_task(), bpf_get_smp_processor_id());
 	return 0;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * code has stored others, but for one before the first instruction.)  Several waits of a call add
  * up.
  */
-#ifndef PLUMB_RETURN_BPF_H
-#define PLUMB_RETURN_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
@@ -313,5 +312,3 @@ int thread_returns(struct bpf_raw_tracepoint_args *ctx)
 		return_came(h, bpf_ktime_get_ns());
 	return 0;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * While the thread waits, its call is not recorded, but in flight; afterwards it is recorded with
  * the wait.  If a report may have it already, it stays as it was, and is counted in LATE.
  */
-#ifndef PLUMB_BPF_RETURN_H
-#define PLUMB_BPF_RETURN_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -43,5 +42,3 @@ struct plumb_returns {
 	__u64 by_cause[PLUMB_RETURN_CAUSES];
 };
 _Static_assert(sizeof(struct plumb_returns) == 64, "one cache line a CPU");
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* sched-state: the state of a thread, whether it sleeps and how. */
-#ifndef PLUMB_SCHED_STATE_BPF_H
-#define PLUMB_SCHED_STATE_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 
@@ -32,5 +31,3 @@ static __always_inline bool sched_is_throttled(struct task_struct *task)
 		return false;
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
-
-#endif

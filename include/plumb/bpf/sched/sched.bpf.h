@@ -20,8 +20,7 @@
  * Programs on sched_switch, sched_waking and sched_wakeup_new run with interrupts disabled: none
  * can be preempted, not by each other and not on 7.x.
  */
-#ifndef PLUMB_SCHED_BPF_H
-#define PLUMB_SCHED_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
@@ -287,5 +286,3 @@ int thread_woken_new(struct bpf_raw_tracepoint_args *ctx)
 	sched_wait_begin(ctx->args[0], bpf_ktime_get_ns());
 	return 0;
 }
-
-#endif

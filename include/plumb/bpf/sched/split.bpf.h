@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* split, BPF side: follows threads off the CPU, while they are inside a call. */
-#ifndef PLUMB_SPLIT_BPF_H
-#define PLUMB_SPLIT_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/sched/sched.bpf.h>
@@ -123,5 +122,3 @@ int thread_leaves(struct bpf_raw_tracepoint_args *ctx)
 	sched_switched(ctx, task, cpu, now);
 	return 0;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A tool can divide the time off the CPU into other parts (plumb_measure.parts), with on-cpu last.
  */
-#ifndef PLUMB_BPF_SPLIT_H
-#define PLUMB_BPF_SPLIT_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -32,5 +31,3 @@ enum plumb_split_part {
 
 /* Parts of any tool, on-cpu included. */
 #define PLUMB_MAX_PARTS 12
-
-#endif

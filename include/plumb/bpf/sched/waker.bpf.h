@@ -2,8 +2,7 @@
 /*
  * waker, BPF side: which context wakes another thread, and which thread gets the current one's CPU.
  */
-#ifndef PLUMB_WAKER_BPF_H
-#define PLUMB_WAKER_BPF_H
+#pragma once
 
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/stack/stack.bpf.h>
@@ -127,5 +126,3 @@ static __always_inline void waker_preempter(struct plumb_waker *w, struct task_s
 	w->kernel = w->user = PLUMB_NO_STACK;
 	BPF_CORE_READ_INTO(&w->comm, next, comm);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* waker: the context that woke a thread, or the thread that took its CPU. */
-#ifndef PLUMB_BPF_WAKER_H
-#define PLUMB_BPF_WAKER_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -54,5 +53,3 @@ struct sched_stay {
 	};
 };
 _Static_assert(sizeof(struct sched_stay) == 64, "one cache line a CPU");
-
-#endif

@@ -6,8 +6,7 @@
  * hundred of 2,000 different ones in 16,384 places. So stacks are kept in a hash table here, which
  * loses none before it is full.
  */
-#ifndef PLUMB_STACK_BPF_H
-#define PLUMB_STACK_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/stack/stacks.h>
@@ -162,5 +161,3 @@ static __always_inline __s32 stack_user(void *ctx, struct task_struct *task, __u
 {
 	return stack_user_from(ctx, task, cpu, 0, tgid);
 }
-
-#endif

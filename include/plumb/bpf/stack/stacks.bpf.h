@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* stacks, BPF side: slots of keys that are stacks. */
-#ifndef PLUMB_STACKS_BPF_H
-#define PLUMB_STACKS_BPF_H
+#pragma once
 
 #include <plumb/bpf/stack/stack.bpf.h>
 
@@ -23,5 +22,3 @@ static __always_inline __u32 stack_slot(void *ctx, struct task_struct *task, __u
 {
 	return stack_slot_from(ctx, task, cpu, what, 0);
 }
-
-#endif

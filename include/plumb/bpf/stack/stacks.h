@@ -5,8 +5,7 @@
  * Each different stack is kept once, under a number that is a hash of it; a row's key has the
  * numbers. The addresses of a user stack are those of its process.
  */
-#ifndef PLUMB_BPF_STACKS_H
-#define PLUMB_BPF_STACKS_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -50,5 +49,3 @@ _Static_assert(sizeof(struct plumb_stack_key) == 72, "no hidden padding in a has
 #define PLUMB_LOST_STACK (-2)
 
 #define PLUMB_MAX_STACKS (1U << 20)
-
-#endif

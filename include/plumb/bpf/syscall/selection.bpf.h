@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* selection: identifies a system call, and checks whether it is selected. */
-#ifndef PLUMB_SELECTION_BPF_H
-#define PLUMB_SELECTION_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/syscall/syscall.h>
@@ -29,7 +28,6 @@ static __always_inline __u64 syscall_word(__u32 nr, __u32 abi)
 /* The first argument of a call, which 32-bit calls of x86 have in another register. */
 static __always_inline __u64 syscall_first_argument(struct pt_regs *regs, __u32 abi)
 {
-	(void)abi;
 #if defined(__TARGET_ARCH_x86)
 	if (abi != PLUMB_ABI_NATIVE)
 		return (__u32)BPF_CORE_READ(regs, bx);
@@ -74,5 +72,3 @@ static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi) ||
 	       (syscall_config.n_others && syscall_is_other(syscall_word(nr, abi)));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscall-key: slots of tools whose rows are system calls. */
-#ifndef PLUMB_SYSCALL_KEY_BPF_H
-#define PLUMB_SYSCALL_KEY_BPF_H
+#pragma once
 
 #include <plumb/bpf/syscall/syscall.bpf.h>
 
@@ -47,5 +46,3 @@ static __always_inline __u32 syscall_slot(struct call_thread *t, struct task_str
 		return key_slot(cached, var, &key);
 	}
 }
-
-#endif

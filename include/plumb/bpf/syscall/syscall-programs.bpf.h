@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscall programs: those of the mechanisms raw_tracepoint and tracepoint, for all calls. */
-#ifndef PLUMB_SYSCALL_PROGRAMS_BPF_H
-#define PLUMB_SYSCALL_PROGRAMS_BPF_H
+#pragma once
 
 #include <plumb/bpf/syscall/syscall.bpf.h>
 
@@ -66,5 +65,3 @@ int tp_exit(struct trace_event_raw_sys_exit *ctx)
 		syscall_leaves(task, &e);
 	return 0;
 }
-
-#endif

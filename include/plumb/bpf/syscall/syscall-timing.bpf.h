@@ -7,8 +7,7 @@
  * other calls cost nothing. Each of these functions has programs of its own, which can interleave
  * on a CPU. The loader ensures that what they write belongs to one call.
  */
-#ifndef PLUMB_SYSCALL_TIMING_BPF_H
-#define PLUMB_SYSCALL_TIMING_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/pairing.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
@@ -220,5 +219,3 @@ static __always_inline bool return_find(struct call_thread *t, struct task_struc
 	}
 	return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscall, BPF side: the number, the arguments and the result of a call. */
-#ifndef PLUMB_SYSCALL_BPF_H
-#define PLUMB_SYSCALL_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/syscall/selection.bpf.h>
@@ -210,5 +209,3 @@ int thread_moved(void *ctx __attribute__((unused)))
 	atomic_add(&plumb_epoch, 1);
 	return 0;
 }
-
-#endif

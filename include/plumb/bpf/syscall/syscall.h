@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* syscall: what loaders and programs of tools that trace system calls share. */
-#ifndef PLUMB_SYSCALL_H
-#define PLUMB_SYSCALL_H
+#pragma once
 
 #include <plumb/bpf/key/key.h>
 
@@ -50,5 +49,3 @@ struct syscall_config {
 };
 
 #define PLUMB_NO_SYSCALL (-2147483647 - 1)
-
-#endif

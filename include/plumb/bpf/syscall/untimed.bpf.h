@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* untimed, BPF side: calls that the tool does not time, but counts (syscalls/untimed.h). */
-#ifndef PLUMB_UNTIMED_BPF_H
-#define PLUMB_UNTIMED_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 
@@ -17,5 +16,3 @@ static __always_inline void untimed_count(__u32 i)
 	if (n)
 		atomic_add(n, 1);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* builds: calls of each build of the traced files (user/builds.h), by the target's file. */
-#ifndef PLUMB_BUILDS_BPF_H
-#define PLUMB_BUILDS_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/function.h>
 
@@ -11,5 +10,3 @@ static __always_inline void build_count(__u64 target)
 {
 	atomic_add(&build_calls[PLUMB_TARGET_FILE(target) & (PLUMB_BUILDS - 1)], 1);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* by id, BPF side: the states of calls that may begin in one thread and end in another. */
-#ifndef PLUMB_BY_ID_BPF_H
-#define PLUMB_BY_ID_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
 #include <plumb/bpf/user/by-id.h>
@@ -48,5 +47,3 @@ static __always_inline void by_id_drop(const struct plumb_id *which,
 	if (!kept->thread.depth && !kept->thread.deeper)
 		bpf_map_delete_elem(&plumb_states_by_id, which);
 }
-
-#endif

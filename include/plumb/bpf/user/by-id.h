@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* by id: the key of states that are not those of threads, but of something else in a process. */
-#ifndef PLUMB_BY_ID_H
-#define PLUMB_BY_ID_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -20,5 +19,3 @@ _Static_assert(sizeof(struct plumb_id) == 16, "no hidden padding in a hash key")
 
 /* The hash of these states, for the loader (plumb_bpf.states). */
 #define PLUMB_STATES_BY_ID "plumb_states_by_id"
-
-#endif

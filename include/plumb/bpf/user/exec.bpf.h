@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* exec: what a thread was inside is gone with its program. */
-#ifndef PLUMB_EXEC_BPF_H
-#define PLUMB_EXEC_BPF_H
+#pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
 
@@ -16,5 +15,3 @@ int thread_executes(void *ctx __attribute__((unused)))
 	}
 	return 0;
 }
-
-#endif

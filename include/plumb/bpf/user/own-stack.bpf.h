@@ -8,8 +8,7 @@
  * that give no such stacks get no tail call: those of arm64 before 6.0 refuse it where there are
  * functions.
  */
-#ifndef PLUMB_OWN_STACK_BPF_H
-#define PLUMB_OWN_STACK_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/ledger.bpf.h>
 
@@ -24,5 +23,3 @@ static __always_inline void keep_own_stack(void *ctx)
 	    plumb_live > 1) /* it is 0 or 1 */
 		bpf_tail_call(ctx, &plumb_nowhere, 0);
 }
-
-#endif

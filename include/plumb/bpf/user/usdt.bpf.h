@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* usdt, BPF side: reads an argument of a USDT probe.  Never what an argument points to. */
-#ifndef PLUMB_USDT_BPF_H
-#define PLUMB_USDT_BPF_H
+#pragma once
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/user/usdt.h>
@@ -74,5 +73,3 @@ static __always_inline bool usdt_read(const struct pt_regs *ctx, const struct pl
 	*value = usdt_extend(*value, arg->size);
 	return true;
 }
-
-#endif

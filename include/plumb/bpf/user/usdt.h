@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* usdt: where a USDT probe has an argument, as its loader tells a program. */
-#ifndef PLUMB_BPF_USDT_H
-#define PLUMB_BPF_USDT_H
+#pragma once
 
 #include <plumb/bpf/core/types.h>
 
@@ -28,5 +27,3 @@ struct plumb_usdt_arg {
 	__u8 extend; /* of memory: 4 bytes of the index are used, with or without sign */
 };
 _Static_assert(sizeof(struct plumb_usdt_arg) == 16, "no hidden padding");
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Threads can be preempted in a uprobe program by others that run it: plumb_config.interleaved.
  */
-#ifndef PLUMB_USER_FUNCTION_BPF_H
-#define PLUMB_USER_FUNCTION_BPF_H
+#pragma once
 
 #define PLUMB_USER_FUNCTIONS
 #include <plumb/bpf/function/function-args.bpf.h>
@@ -227,6 +226,4 @@ int user_session(struct pt_regs *ctx)
 
 #ifndef PLUMB_GO /* the loader removes goroutines of programs that are gone */
 #include <plumb/bpf/user/exec.bpf.h>
-#endif
-
 #endif
