@@ -68,6 +68,13 @@ is "the slowest host is the first" "$(awk 'NR > 1 && NR < 7 { print $1 }' "$out"
 run_bare "$tool" --sort=p0 "$work/a.json"
 refused "a column that is none" 2 "$tool" "--sort: calls, errors, total, mean, max or a percentile, as in p99: p0"
 
+# --- what is read is not replaced ---
+cp "$work/a.json" "$work/in.prom"
+run_bare "$tool" --openmetrics="$work/./in.prom" "$work/in.prom"
+is "a file to merge is not where metrics go" "$status $(<"$err")" \
+	"2 $tool: --openmetrics: $work/./in.prom is a file to merge as well"
+claim "... and is as it was" cmp -s "$work/a.json" "$work/in.prom"
+
 # --- a file of another user ---
 if ((EUID)); then
 	skip "another user's file is replaced by root" "this is not root"

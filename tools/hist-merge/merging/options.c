@@ -2,6 +2,7 @@
 #include "merging/options.h"
 #include "merging/keys.h"
 #include "reading/memory.h"
+#include <sys/stat.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
@@ -95,6 +96,19 @@ static void check_metrics(const struct options *o)
 				  PLUMB_MAX_BOUNDS, o->le);
 }
 
+/* The metrics would replace what is merged. */
+static void check_inputs(const struct options *o)
+{
+	struct stat out, in;
+
+	if (!o->openmetrics || stat(o->openmetrics, &out) || !S_ISREG(out.st_mode))
+		return;
+	for (size_t i = 0; i < o->n_files; i++)
+		if (!stat(o->files[i], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			plumb_usage_error("--openmetrics: %s is a file to merge as well",
+					  o->openmetrics);
+}
+
 static void check_name(const char *option, const char *name)
 {
 	if (name && !*name)
@@ -109,6 +123,7 @@ static void complete(struct plumb_options *shared)
 	check_name("--tool", o->tool);
 	check_name("--hgrm", o->hgrm);
 	check_metrics(o);
+	check_inputs(o);
 	if (!o->n_files)
 		plumb_usage_error("no FILE: what to merge, - for standard input");
 	plumb_options_complete_percentiles(shared);
