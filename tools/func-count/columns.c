@@ -5,7 +5,6 @@
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
 #include <plumb/cost/costs.h>
-#include <plumb/user/builds.h>
 
 #include "cost.h"
 
@@ -115,7 +114,6 @@ void survey_print_footer(FILE *out)
 {
 	bool there_is[PLUMB_TARGET_KINDS];
 
-	plumb_builds_print(out);
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)
 		there_is[kind] = plumb_trace_targets_ask_for(kind);
 	cost_print(there_is, out);

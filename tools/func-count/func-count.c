@@ -6,7 +6,6 @@
 #include <plumb/cost/costs.h>
 #include <plumb/recorder/slots.h>
 #include <plumb/targets/trace-targets.h>
-#include <plumb/user/builds.h>
 
 #include "func-count.h"
 #include "func-count.skel.h"
@@ -155,7 +154,6 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_TARGET,
 	.view.footer = survey_print_footer,
 	.view.row_json = survey_add_json,
-	.view.report_json = plumb_builds_add_json,
 	.overhead.calibrate = calibrate,
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill,

@@ -5,7 +5,6 @@
 #include <plumb/core/tracer.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/targets/trace-targets.h>
-#include <plumb/user/builds.h>
 
 #include "func-stack.skel.h"
 
@@ -74,12 +73,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-static void print_footer(FILE *out)
-{
-	plumb_builds_print(out);
-	plumb_stacks_footer(out);
-}
-
 static struct plumb_tool tool = {
 	.card.name = "func-stack",
 	.card.summary = "Count the kernel and user stacks that reach a function or a tracepoint.",
@@ -99,7 +92,7 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct plumb_stack_key),
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.keys.max = 16384,
-	.view = {PLUMB_STACKS_VIEW, .footer = print_footer, .report_json = plumb_builds_add_json},
+	.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
 	.overhead.calibrate = plumb_trace_targets_calibrate,
 	.lifecycle.prepare = prepare,
 	.rings = plumb_stacks_rings,

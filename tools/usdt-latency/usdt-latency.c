@@ -247,8 +247,6 @@ static struct plumb_tool tool = {
 	.options.arguments = "START DONE ",
 	.options.argument = add_pattern,
 	.measure.pairs = true,
-	.view.footer = plumb_builds_print,
-	.view.report_json = plumb_builds_add_json,
 	.keys.fields = fields,
 	.keys.n_fields = USDT_ENDS,
 	.keys.size = sizeof(struct usdt_key),
@@ -259,8 +257,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
-	.lifecycle.tick = plumb_builds_tick,
-	.lifecycle.tick_fd = plumb_builds_fd,
+	.files = &plumb_builds,
 	.inflight = &inflight,
 };
 

@@ -264,15 +264,12 @@ static struct plumb_tool tool = {
 	.keys.parse = parse_key,
 	.measure.errors = true,
 	.measure.split_by = &plumb_splitting,
-	.view.footer = plumb_builds_print,
-	.view.report_json = plumb_builds_add_json,
 	.overhead.calibrate = user_func_calibrate,
 	.mechanisms.list = user_func_mechanisms,
 	.mechanisms.n = USER_FUNC_MECHANISMS,
 	.lifecycle.prepare = prepare,
-	.lifecycle.tick = plumb_builds_tick,
-	.lifecycle.tick_fd = plumb_builds_fd,
 	.lifecycle.finish = finish,
+	.files = &plumb_builds,
 	.inflight = &inflight,
 };
 

@@ -24,7 +24,7 @@ struct plumb_report {
 	const struct plumb_flights *flights; /* calls in flight */
 	/* Of an interval that was kept: what was found when it ended; NULL: it is found now. */
 	const struct plumb_verdict *verdict;
-	json_t *own;  /* what view.report_json() added */
+	json_t *own;  /* what plumb_report_add_own() added */
 	json_t *dump; /* the member "dump"; NULL: none */
 };
 
@@ -48,6 +48,8 @@ void plumb_report_histogram(const struct plumb_row *row, enum plumb_unit unit, F
 /* One object, without the rows that a tool prints itself (view.rows_json); and as a line. */
 json_t *plumb_report_object(const struct plumb_report *r);
 int plumb_report_json(const struct plumb_report *r, FILE *out);
+/* Adds the members of the tool's own: those of its files, and of view.report_json(). */
+void plumb_report_add_own(json_t *json, const struct plumb_report *r);
 /* Whether calls of the row that failed are told: not of a function without a result. */
 bool plumb_row_counts_errors(const struct plumb_tool *tool, const struct plumb_row *row);
 /* Calls of the row per second. */

@@ -320,9 +320,6 @@ struct plumb_lifecycle {
 	 * and the result are ns since the beginning; 0: do not call again.
 	 */
 	uint64_t (*tick)(uint64_t elapsed);
-	/* A descriptor for which, when it is readable, it is called earlier; -1: none.  May be
-	 * NULL. */
-	int (*tick_fd)(void);
 	/*
 	 * Called before the trace begins, and each time before the maps are read: brings them up to
 	 * date.
@@ -338,6 +335,18 @@ struct plumb_lifecycle {
 		       uint64_t elapsed);
 };
 
+/* Files whose functions are traced, which may be replaced meanwhile: plumb_builds (user/builds.h).
+ */
+struct plumb_traced_files {
+	/* As that of struct plumb_lifecycle, which is not called then. */
+	uint64_t (*tick)(uint64_t elapsed);
+	/* A descriptor for which, when it is readable, tick() is called earlier; -1: none. */
+	int (*fd)(void);
+	/* Before those of struct plumb_view. */
+	void (*footer)(FILE *out);
+	void (*report_json)(json_t *json, const struct plumb_report *r);
+};
+
 struct plumb_tool {
 	struct plumb_card card;
 	struct plumb_tool_options options;
@@ -347,6 +356,7 @@ struct plumb_tool {
 	struct plumb_tool_overhead overhead;
 	struct plumb_mechanisms mechanisms;
 	struct plumb_lifecycle lifecycle;
+	const struct plumb_traced_files *files; /* NULL: it traces no functions of files */
 	/* Ring buffers: PLUMB_MAX_RINGS, or ended by one with map NULL. */
 	const struct plumb_ring *rings;
 	const struct plumb_inflight *inflight; /* calls that have not ended; NULL: not reported */

@@ -46,9 +46,8 @@ extern const struct plumb_mechanism plumb_trace_targets_mechanisms[PLUMB_TRACE_T
 	.mechanisms.list = plumb_trace_targets_mechanisms,                                         \
 	.mechanisms.n = PLUMB_TRACE_TARGETS_MECHANISMS,                                            \
 	.mechanisms.functions = &plumb_trace_targets.targets.functions,                            \
-	.mechanisms.attaching = &plumb_attaching, .lifecycle.tick = plumb_builds_tick,             \
-	.lifecycle.tick_fd = plumb_builds_fd, .lifecycle.reports_first = true,                     \
-	.lifecycle.finish = plumb_trace_targets_finish
+	.mechanisms.attaching = &plumb_attaching, .lifecycle.reports_first = true,                 \
+	.lifecycle.finish = plumb_trace_targets_finish, .files = &plumb_builds
 
 /* The key "func", in struct plumb_tool's fields. */
 extern const struct plumb_field plumb_trace_targets_field;

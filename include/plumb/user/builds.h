@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
@@ -67,28 +66,15 @@ int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pat
 int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			size_t size);
 
-/* Keeps (confine.h) what that needs. */
-void plumb_builds_retain(void);
-/* For struct plumb_lifecycle.tick_fd: readable if plumb_builds_tick() has something to do; -1:
- * none. */
-int plumb_builds_fd(void);
-/* For struct plumb_lifecycle.tick: looks often enough for a new file to be traced in a second. */
-uint64_t plumb_builds_tick(uint64_t elapsed);
-
-/* The instance that is attached to them; NULL: none yet. */
-const struct plumb_bpf *plumb_builds_bpf(void);
+/*
+ * For struct plumb_tool.files: looks often enough for a new file to be traced in a second.  If
+ * several builds of a file are traced, lines of a table's footer say so; JSON has "builds".  The
+ * programs include user/builds.bpf.h.
+ */
+extern const struct plumb_traced_files plumb_builds;
 
 /* Build I; NULL after the last. */
-const struct plumb_probes *plumb_builds_probes(void);
 const struct plumb_build *plumb_build_at(size_t i);
-const char *plumb_build_path(const struct plumb_build *b);
 
 /* The path and, if other builds have that path, the build id, or else the inode; returns TEXT. */
 const char *plumb_build_name(size_t i, char *text, size_t size);
-
-/*
- * For struct plumb_view: lines of a table's footer, if several builds of a file are traced, and
- * "builds" in JSON.  The programs include user/builds.bpf.h.
- */
-void plumb_builds_print(FILE *out);
-void plumb_builds_add_json(json_t *json, const struct plumb_report *r);

@@ -313,6 +313,8 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 		fputs("pids: those of this pid namespace; 0: of a process outside\n", out);
 	print_watched(r->run, out);
 	print_modules(r->run->tool->mechanisms.attaching, out);
-	if (r->run->tool->view.footer)
-		r->run->tool->view.footer(out);
+	if (tool->files)
+		tool->files->footer(out);
+	if (tool->view.footer)
+		tool->view.footer(out);
 }

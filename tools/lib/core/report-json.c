@@ -253,6 +253,16 @@ static json_t *watched(const struct plumb_run *run)
 	return all;
 }
 
+void plumb_report_add_own(json_t *json, const struct plumb_report *r)
+{
+	const struct plumb_tool *tool = r->run->tool;
+
+	if (tool->files)
+		tool->files->report_json(json, r);
+	if (tool->view.report_json)
+		tool->view.report_json(json, r);
+}
+
 static int rows_of_tool(const void *report, FILE *out)
 {
 	const struct plumb_report *r = report;
@@ -297,8 +307,8 @@ json_t *plumb_report_object(const struct plumb_report *r)
 		set(j, "modules_gone", modules_gone(attaching));
 	if (r->own)
 		json_object_update(j, r->own);
-	else if (run->tool->view.report_json)
-		run->tool->view.report_json(j, r);
+	else
+		plumb_report_add_own(j, r);
 	if (r->dump)
 		json_object_set(j, "dump", r->dump);
 	return j;

@@ -356,7 +356,7 @@ int plumb_trace(struct plumb_run *run, int signals)
 	begin(&loop);
 	plumb_parts_begin(run);
 	loop.wake = -1;
-	loop.tick = run->tool->lifecycle.tick ? loop.start : 0;
+	loop.tick = run->tool->files || run->tool->lifecycle.tick ? loop.start : 0;
 	plumb_cgroups_look(run);
 	fprintf(stderr, "%s: tracing … by %s\n", run->tool->card.name,
 		run->instance.mechanism->name);

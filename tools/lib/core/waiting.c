@@ -146,10 +146,10 @@ void wait_until(struct loop *loop, uint64_t deadline)
 
 void wait_ticking(struct loop *loop, uint64_t deadline)
 {
-	const struct plumb_lifecycle *tool = &loop->run->tool->lifecycle;
+	const struct plumb_tool *tool = loop->run->tool;
 	uint64_t next;
 
-	loop->wake = loop->tick && tool->tick_fd ? tool->tick_fd() : -1;
+	loop->wake = loop->tick && tool->files ? tool->files->fd() : -1;
 	while (!loop->over && !loop->asked) {
 		next = plumb_sooner(loop->tick, deadline);
 		wait_until(loop, next);
@@ -157,7 +157,8 @@ void wait_ticking(struct loop *loop, uint64_t deadline)
 			break;
 		if (!loop->tick || plumb_now() < loop->tick)
 			continue;
-		next = tool->tick(plumb_now() - loop->start);
+		next = (tool->files ? tool->files->tick
+				    : tool->lifecycle.tick)(plumb_now() - loop->start);
 		loop->tick = next ? loop->start + next : 0;
 	}
 	loop->wake = -1;

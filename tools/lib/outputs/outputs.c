@@ -233,6 +233,7 @@ static json_t *whole_run(const struct plumb_report *interval)
 	/* Nor is each call in flight. */
 	tool.view.row_json = NULL;
 	tool.view.report_json = NULL;
+	tool.files = NULL;
 	tool.inflight = NULL;
 	run.tool = &tool;
 	r.run = &run;

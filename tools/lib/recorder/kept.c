@@ -74,10 +74,10 @@ static int own_members(const struct plumb_report *r, char **own)
 	json_t *json;
 
 	*own = NULL;
-	if (!view->report_json || view->json_of_rows)
+	if (!r->run->tool->files && (!view->report_json || view->json_of_rows))
 		return 0;
 	json = json_object();
-	view->report_json(json, r);
+	plumb_report_add_own(json, r);
 	*own = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return *own ? 0 : -ENOMEM;

@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #pragma once
 
+#include <jansson.h>
 #include <plumb/user/builds.h>
 
+struct plumb_report;
 struct stat;
+
+/* The instance that is attached to them, and its probes; NULL: none yet. */
+const struct plumb_bpf *plumb_builds_bpf(void);
+const struct plumb_probes *plumb_builds_probes(void);
+const char *plumb_build_path(const struct plumb_build *b);
+
+/* The members of plumb_builds; and keeps (confine.h) what attaching to later builds takes. */
+int plumb_builds_fd(void);
+void plumb_builds_print(FILE *out);
+void plumb_builds_add_json(json_t *json, const struct plumb_report *r);
+void plumb_builds_retain(void);
 
 /* The function of that name in FOUND, if it can be probed; NULL: none. */
 struct plumb_userfunc *plumb_build_function(const struct plumb_userfuncs *found, const char *name);

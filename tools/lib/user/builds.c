@@ -364,7 +364,7 @@ static void look_again(void)
 	builds.looked = now;
 }
 
-uint64_t plumb_builds_tick(uint64_t elapsed)
+static uint64_t tick(uint64_t elapsed)
 {
 	if (!builds.n)
 		return 0;
@@ -374,6 +374,13 @@ uint64_t plumb_builds_tick(uint64_t elapsed)
 		plumb_states_settle(builds.bpf);
 	return elapsed + PLUMB_SECOND / 4;
 }
+
+const struct plumb_traced_files plumb_builds = {
+	.tick = tick,
+	.fd = plumb_builds_fd,
+	.footer = plumb_builds_print,
+	.report_json = plumb_builds_add_json,
+};
 
 /* --- for reports --- */
 
