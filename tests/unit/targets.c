@@ -81,7 +81,7 @@ static void names_are_by_number(void **state)
 	assert_int_equal(plumb_targets_first_of(&targets, 1), 5);
 	assert_int_equal(plumb_targets_first_of(&targets, 2), targets.n);
 	for (size_t i = 0; i < LENGTH(want); i++) {
-		assert_int_equal(plumb_targets_kind(&targets, i), want[i].kind);
+		assert_int_equal(plumb_targets_at(&targets, i).kind, want[i].kind);
 		assert_string_equal(plumb_targets_name(&targets, i, false, text, sizeof(text)),
 				    want[i].shown);
 		assert_string_equal(plumb_targets_name(&targets, i, true, text, sizeof(text)),

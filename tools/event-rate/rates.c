@@ -25,7 +25,7 @@ static const char *name_event(uint32_t event, char *text, size_t size)
 	}
 	event -= counters.n;
 	plumb_targets_name(t, event, false, name, sizeof(name));
-	if (plumb_targets_kind(t, event) == PLUMB_TARGET_TRACEPOINT)
+	if (plumb_targets_at(t, event).kind == PLUMB_TARGET_TRACEPOINT)
 		snprintf(text, size, "%s", name + strlen("t:"));
 	else
 		snprintf(text, size, "k:%s", name);

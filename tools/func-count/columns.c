@@ -34,30 +34,37 @@ static bool is_for(const struct cost *c, size_t target)
 	       (c != &costs[FENTRY] && c != &costs[FENTRY_MULTI]);
 }
 
+/* Whether the kernel single-steps at a probe of it. */
+static bool is_stepped(size_t target)
+{
+	const struct plumb_userfunc *u =
+		plumb_targets_at(&plumb_trace_targets.targets, target).userfunc;
+
+	return u && u->is_stepped;
+}
+
 static double ns_of(const struct cost *c, size_t target)
 {
-	const struct plumb_targets *t = &plumb_trace_targets.targets;
-
-	return plumb_targets_is_stepped(t, target) ? c->stepped_ns : c->ns;
+	return is_stepped(target) ? c->stepped_ns : c->ns;
 }
 
 /* The mechanism whose cost is in column ID of this row; NULL: none. */
 static const struct cost *cost_of(int id, const struct plumb_row *row)
 {
 	const struct cost *c;
-	enum plumb_target_kind kind;
+	struct plumb_target t;
 	size_t target;
 
 	if (!row->slot || id == VERDICT)
 		return NULL;
 	target = plumb_trace_targets_index(row);
-	kind = plumb_targets_kind(&plumb_trace_targets.targets, target);
-	c = id < LEAST ? &costs[id] : cost_extreme(kind, id == MOST);
-	if (c == &costs[RAW_TRACEPOINT] && !plumb_trace_targets_is_raw(target))
+	t = plumb_targets_at(&plumb_trace_targets.targets, target);
+	c = id < LEAST ? &costs[id] : cost_extreme(t.kind, id == MOST);
+	if (c == &costs[RAW_TRACEPOINT] && !(t.tracepoint && t.tracepoint->is_raw))
 		c = id < LEAST ? NULL : &costs[TRACEPOINT];
 	if (id == LEAST && c && !is_for(c, target))
 		c = &costs[costs[KPROBE_MULTI].ns > 0 ? KPROBE_MULTI : KPROBE];
-	return c && c->kind == kind && ns_of(c, target) > 0 && is_for(c, target) ? c : NULL;
+	return c && c->kind == t.kind && ns_of(c, target) > 0 && is_for(c, target) ? c : NULL;
 }
 
 static double column_value(int id, const struct plumb_report *r, const struct plumb_row *row)
@@ -89,9 +96,7 @@ static const char *verdict_of(int id, const struct plumb_report *r, const struct
 static json_t *json_cost(const struct cost *c, size_t target, double rate)
 {
 	const double ns = ns_of(c, target);
-	const char *how = plumb_targets_is_stepped(&plumb_trace_targets.targets, target)
-				  ? "measured"
-				  : cost_how(c);
+	const char *how = is_stepped(target) ? "measured" : cost_how(c);
 
 	return json_pack("{s:f,s:s,s:f}", "ns", ns, "how", how, "cpu_percent",
 			 plumb_cost_percent(ns, rate));

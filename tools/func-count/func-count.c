@@ -48,7 +48,7 @@ static double measure(struct plumb_run *run, const struct cost *c, bool is_stepp
 static void measure_all(struct plumb_run *run)
 {
 	double ns[MECHANISMS] = {}, stepped_ns[MECHANISMS] = {};
-	const bool are_stepped = plumb_targets_stepped(&plumb_trace_targets.targets, true);
+	const bool are_stepped = plumb_trace_targets.targets.stepped[true];
 
 	for (int m = 0; m < MECHANISMS; m++) {
 		const struct cost *c = &costs[m];

@@ -27,17 +27,10 @@ static int prepare(struct plumb_options *o)
 /* The function of a user target, if its probe is at its first instruction; NULL: it is not. */
 static const struct plumb_userfunc *entry_of(uint32_t target)
 {
-	const struct plumb_targets *t = &plumb_trace_targets.targets;
-	const struct plumb_userfunc *u;
-	size_t first;
+	const struct plumb_userfunc *u =
+		plumb_targets_at(&plumb_trace_targets.targets, target).userfunc;
 
-	for (size_t i = 0; i < t->n_files; i++) {
-		first = plumb_targets_first_of(t, i);
-		u = &t->files[i].list[target - first];
-		if (target >= first && target - first < t->files[i].n)
-			return t->files[i].is_usdt || u->is_inside || u->n_places ? NULL : u;
-	}
-	return NULL;
+	return u && !u->is_inside && !u->n_places ? u : NULL;
 }
 
 static const char *name_first(const struct plumb_stack_key *key)
@@ -51,7 +44,7 @@ static bool are_entries(void)
 {
 	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
-	for (size_t i = plumb_targets_first_of(t, 0); i < t->n; i++)
+	for (size_t i = t->functions.n + t->tracepoints.n; i < t->n; i++)
 		if (!entry_of(i))
 			return false;
 	return true;

@@ -9,10 +9,7 @@
 #include <plumb/core/run.h>
 #include <plumb/core/tool.h>
 #include <plumb/cost/calibrate.h>
-#include <plumb/symbols/elffile.h>
-#include <plumb/user/builds.h>
 #include <plumb/user/probe-userfuncs.h>
-#include <plumb/user/self-test.h>
 #include <plumb/user/usdt-arguments.h>
 
 #include <bpf/bpf.h>
@@ -29,21 +26,9 @@ static bool is_of(const char *probe, int end)
 	return !fnmatch(usdt_pair.patterns[end].name, probe, 0);
 }
 
-static int machine_of(const char *path)
-{
-	struct plumb_elf elf;
-	int machine = EM_NONE;
-	GElf_Ehdr header;
-
-	if (!plumb_elf_open(path, &elf) && gelf_getehdr(elf.elf, &header))
-		machine = header.e_machine;
-	plumb_elf_close(&elf);
-	return machine;
-}
-
 /* Finds argument N of a place of the probe; 0, or -errno after a message. */
-static int find_argument(const char *probe, const struct plumb_usdt_place *place, int machine,
-			 int n, struct plumb_usdt_arg *arg)
+static int find_argument(const char *probe, const struct plumb_usdt_place *place, int n,
+			 struct plumb_usdt_arg *arg)
 {
 	struct plumb_usdt_argument list[PLUMB_USDT_ARGS];
 	int count;
@@ -51,7 +36,7 @@ static int find_argument(const char *probe, const struct plumb_usdt_place *place
 	*arg = (struct plumb_usdt_arg){};
 	if (n == USDT_NO_ARGUMENT)
 		return 0;
-	count = plumb_usdt_arguments(place->arguments ?: "", machine, list);
+	count = plumb_usdt_arguments(place->arguments ?: "", place->machine, list);
 	if (count < 0)
 		return plumb_error(-count, "%s has too many arguments", probe);
 	if (n >= count)
@@ -63,17 +48,15 @@ static int find_argument(const char *probe, const struct plumb_usdt_place *place
 	return 0;
 }
 
-static int find_arguments(const struct plumb_userfunc *u, size_t i, int machine, int end,
+static int find_arguments(const struct plumb_userfunc *u, size_t i, int end,
 			  struct usdt_place *place)
 {
-	return find_argument(u->name, &u->places[i], machine, usdt_pair.by[end], &place->by)
-		       ?: find_argument(u->name, &u->places[i], machine, usdt_pair.key[end],
-					&place->pair);
+	return find_argument(u->name, &u->places[i], usdt_pair.by[end], &place->by)
+		       ?: find_argument(u->name, &u->places[i], usdt_pair.key[end], &place->pair);
 }
 
 int usdt_places_check(struct plumb_userfuncs *found)
 {
-	const int machine = machine_of(found->path);
 	struct usdt_place place;
 	int err = 0;
 
@@ -87,21 +70,21 @@ int usdt_places_check(struct plumb_userfuncs *found)
 					   u->name);
 		for (int end = 0; end < USDT_ENDS; end++)
 			for (size_t j = 0; j < u->n_places && is_of(u->name, end) && !err; j++) {
-				err = find_arguments(u, j, machine, end, &place);
+				err = find_arguments(u, j, end, &place);
 				usdt_pair.is_signed[end] |= place.by.size < 0;
 			}
 	}
 	return err;
 }
 
-/* --- attaching --- */
+/* --- attaching to a probe --- */
 
 static uint32_t n_places; /* of the attached instance */
 
 /* Attaches to one place of the probe, under a number of its own. */
 static int attach_place(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 			const struct plumb_userfuncs *functions, size_t i, size_t j, int end,
-			size_t build, char *what, size_t size)
+			const struct plumb_build *build, char *what, size_t size)
 {
 	struct plumb_userfunc one = functions->list[i];
 	struct plumb_userfuncs alone = *functions;
@@ -110,7 +93,7 @@ static int attach_place(const struct plumb_bpf *bpf, struct plumb_probes *probes
 
 	if (n_places == USDT_PLACES)
 		return plumb_error(E2BIG, "the probes have more than %d places", USDT_PLACES);
-	err = find_arguments(&one, j, machine_of(functions->path), end, &place);
+	err = find_arguments(&one, j, end, &place);
 	if (!err && bpf_map_update_elem(map, &n_places, &place, 0))
 		err = -errno;
 	if (err)
@@ -120,24 +103,7 @@ static int attach_place(const struct plumb_bpf *bpf, struct plumb_probes *probes
 	alone.list = &one;
 	alone.n = 1;
 	return plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end), &alone, n_places++,
-				     build, what, size);
-}
-
-int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		       const struct plumb_userfuncs *functions, size_t first, size_t build,
-		       char *what, size_t size)
-{
-	const uint64_t patterns = plumb_user_file_at(plumb_build_at(build)->file)->patterns;
-	int err = 0;
-
-	probes->with_cookies = bpf->function->with_cookies;
-	for (int end = USDT_ENDS - 1; end >= 0; end--)
-		for (size_t i = 0; i < functions->n && patterns >> end & 1; i++)
-			for (size_t j = 0; j < functions->list[i].n_places && !err; j++)
-				if (is_of(functions->list[i].name, end))
-					err = attach_place(bpf, probes, functions, i, j, end, build,
-							   what, size);
-	return err;
+				     build->number, what, size);
 }
 
 /* --- a START and a DONE in this program, for measuring what the probes cost --- */
@@ -157,37 +123,53 @@ asm(".pushsection .text\n"
 void usdt_self_test_start(void);
 void usdt_self_test_done(void);
 
-static int attach_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int end,
-		      void (*where)(void), char *what, size_t size)
+/* FUNCTIONS: the START, after which is the DONE. */
+static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			    const struct plumb_userfuncs *functions, char *what, size_t size)
 {
 	/* Arguments are constants, which read a few ns faster than registers. */
 	const struct plumb_usdt_arg constant = {.kind = PLUMB_USDT_CONSTANT, .size = 8};
 	const struct usdt_place place = {.by = constant, .pair = constant};
 	const int map = bpf_object__find_map_fd_by_name(bpf->object, "usdt_places");
-	const uint32_t number = end;
-	struct plumb_userfuncs found;
-	int err;
+	struct plumb_userfunc one = functions->list[0];
+	struct plumb_userfuncs alone = *functions;
+	int err = 0;
 
-	if (bpf_map_update_elem(map, &number, &place, 0))
-		return -errno;
-	err = plumb_self_test_find_userfunc(where, &found);
-	if (err)
-		return err;
-	err = plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end), &found, number, 0,
-				    what, size);
-	plumb_userfuncs_free(&found);
+	alone.list = &one;
+	for (int end = USDT_ENDS - 1; end >= 0 && !err; end--) {
+		one.offset = functions->list[0].offset;
+		if (end == USDT_DONE)
+			one.offset +=
+				(uintptr_t)usdt_self_test_done - (uintptr_t)usdt_self_test_start;
+		err = bpf_map_update_elem(map, &end, &place, 0) ? -errno : 0;
+		err = err
+			      ?: plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end),
+						       &alone, end, 0, what, size);
+	}
 	return err;
-}
-
-int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
-			    size_t size)
-{
-	probes->with_cookies = bpf->function->with_cookies;
-	return attach_end(bpf, probes, USDT_DONE, usdt_self_test_done, what, size)
-		       ?: attach_end(bpf, probes, USDT_START, usdt_self_test_start, what, size);
 }
 
 void usdt_calibrate(struct plumb_run *run)
 {
 	plumb_calibrate(run, usdt_self_test_start);
+}
+
+/* --- attaching to either --- */
+
+int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		       const struct plumb_userfuncs *functions, size_t first,
+		       const struct plumb_build *build, char *what, size_t size)
+{
+	const uint64_t patterns = plumb_user_files.list[build->file].patterns;
+	int err = 0;
+
+	if (bpf->trigger)
+		return attach_self_test(bpf, probes, functions, what, size);
+	for (int end = USDT_ENDS - 1; end >= 0; end--)
+		for (size_t i = 0; i < functions->n && patterns >> end & 1; i++)
+			for (size_t j = 0; j < functions->list[i].n_places && !err; j++)
+				if (is_of(functions->list[i].name, end))
+					err = attach_place(bpf, probes, functions, i, j, end, build,
+							   what, size);
+	return err;
 }

@@ -4,8 +4,7 @@
 
 #include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
-#include <plumb/user/targets.h>
-#include <plumb/user/user-targets.h>
+#include <plumb/user/builds.h>
 
 #include "usdt-latency.h"
 
@@ -27,15 +26,11 @@ int usdt_places_check(struct plumb_userfuncs *found);
 
 /* struct plumb_builds_use.attach; DONE first, so that each START that is seen has its DONE seen. */
 int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		       const struct plumb_userfuncs *functions, size_t first, size_t build,
-		       char *what, size_t size);
+		       const struct plumb_userfuncs *functions, size_t first,
+		       const struct plumb_build *build, char *what, size_t size);
 
 /* The hook and the program of an end, by the mechanism of BPF. */
 const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end);
 
-/* struct plumb_bpf.attach of a calibration instance: to a START and a DONE in this program. */
-int usdt_calibration_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
-			    size_t size);
-
-/* struct plumb_tool_overhead.calibrate */
+/* struct plumb_tool_overhead.calibrate: on a START and a DONE in this program. */
 void usdt_calibrate(struct plumb_run *run);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/core/cli.h>
-#include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/run.h>
 #include <plumb/functions/arg-key.h>
-#include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/user/builds.h>
@@ -23,9 +20,6 @@
 #include "places.h"
 #include "usdt-latency.skel.h"
 
-/* As in user-func-latency: the hash is allocated at once. */
-#define MAX_HASHED 4096
-
 static struct plumb_arg_key arg_keys[USDT_ENDS];
 static char done_item[64]; /* "done.arg:N", as typed */
 static __u64 min_ns;
@@ -33,18 +27,11 @@ static struct plumb_targets targets;
 
 static bool add_pattern(const char *text, bool number)
 {
-	char *target;
-
 	if (number)
 		return false;
 	if (usdt_pair.n_patterns == USDT_ENDS)
 		plumb_usage_error("two probes, START and DONE, not a third: %s", text);
-	if (asprintf(&target, "%s%s", strncmp(text, "usdt:", 5) ? "usdt:" : "", text) < 0)
-		abort();
-	if (plumb_target_flaw(target))
-		plumb_usage_error("%s: %s", plumb_target_flaw(target), text);
-	plumb_user_pattern_parse(target, &usdt_pair.patterns[usdt_pair.n_patterns++]);
-	free(target);
+	plumb_user_pattern_take(text, "usdt:", &usdt_pair.patterns[usdt_pair.n_patterns++]);
 	return true;
 }
 
@@ -135,19 +122,13 @@ static bool parse_key(const char *item, struct plumb_options *o)
 	return true;
 }
 
-static struct plumb_builds_use use = {.check = usdt_places_check, .attach = usdt_places_attach};
+static const struct plumb_builds_use use = {.check = usdt_places_check,
+					    .attach = usdt_places_attach};
 
 static int prepare(struct plumb_options *o)
 {
-	int err = 0;
+	int err = plumb_builds_open(&targets, usdt_pair.patterns, USDT_ENDS, &use, o);
 
-	use.pids = o->pids;
-	use.n_pids = o->n_pids;
-	for (size_t i = 0; i < USDT_ENDS && !err; i++)
-		err = plumb_user_files_open(usdt_pair.patterns[i].file, true, i, o->pids,
-					    o->n_pids);
-	if (!err)
-		err = plumb_builds_open(&targets, usdt_pair.patterns, USDT_ENDS, &use);
 	for (int end = 0; end < USDT_ENDS; end++) {
 		arg_keys[end].arg.bits = 64;
 		arg_keys[end].arg.is_signed = usdt_pair.is_signed[end];
@@ -159,12 +140,10 @@ static int prepare(struct plumb_options *o)
 
 enum { MULTI, SINGLE };
 
-static const struct plumb_attach_target hooks[][USDT_ENDS] = {
-	[MULTI] = {{"usdt_start", PLUMB_UPROBE_MULTI}, {"usdt_done", PLUMB_UPROBE_MULTI}},
-	[SINGLE] = {{"usdt_start", PLUMB_UPROBE}, {"usdt_done", PLUMB_UPROBE}},
+static const struct plumb_attach_target hooks[][USDT_ENDS + 1] = {
+	[MULTI] = {{"usdt_start", PLUMB_UPROBE_MULTI}, {"usdt_done", PLUMB_UPROBE_MULTI}, {}},
+	[SINGLE] = {{"usdt_start", PLUMB_UPROBE}, {"usdt_done", PLUMB_UPROBE}, {}},
 };
-
-static const char *const programs[] = {"usdt_start", "usdt_done", NULL};
 
 const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end)
 {
@@ -182,37 +161,23 @@ static int open_probes(struct plumb_bpf *bpf, bool calibration)
 {
 	const int mode = bpf->mode;
 	struct usdt_latency_bpf *skel = usdt_latency_bpf__open_opts(plumb_open_opts());
-	int err = 0;
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
 	bpf->function = (struct function_config *)&skel->rodata->function_config;
 	bpf->function->calibration = calibration;
-	bpf->function->frames = 1;
 	bpf->function->min_ns = calibration ? 0 : min_ns;
-	bpf->function->with_cookies = mode == MULTI || plumb_probes_have_cookies();
-	bpf->function->since = plumb_now();
 	skel->rodata->usdt_config.by_argument = usdt_pair.key[USDT_START] != USDT_NO_ARGUMENT;
 	if (skel->rodata->usdt_config.by_argument)
 		bpf->states = PLUMB_STATES_BY_ID;
-	/* A thread can be preempted in a program by another that runs it. */
-	bpf->config->interleaved = true;
 	bpf->mode = mode;
-	bpf->copied = programs;
-	bpf->attach = calibration ? usdt_calibration_attach : plumb_builds_attach;
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task"),
-				 MAX_HASHED);
 	for (int i = 0; i < USDT_ENDS; i++) {
 		skel->rodata->usdt_config.shift[i] = arg_keys[i].arg.shift;
 		skel->rodata->usdt_config.is_signed[i] = arg_keys[i].arg.is_signed;
 		name_hook(bpf, i);
-		err = err
-			      ?: plumb_probe_prepare(bpf_object__find_program_by_name(
-							     bpf->object, hooks[mode][i].program),
-						     hooks[mode][i].hook, NULL);
 	}
-	return err;
+	return plumb_builds_configure(bpf, hooks[mode], calibration);
 }
 
 static const struct plumb_mechanism mechanisms[] = {

@@ -5,15 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <plumb/bpf/user/by-id.h>
-#include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/run.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/functions/probe.h>
 #include <plumb/functions/timed-functions.h>
-#include <plumb/user/builds.h>
 #include <plumb/user/probe-userfuncs.h>
-#include <plumb/user/self-test.h>
 
 #include <bpf/libbpf.h>
 
@@ -22,82 +19,63 @@
 #include "user-func-latency-session-700.skel.h"
 #include "user-func-latency.skel.h"
 
-/*
- * Threads in a call at once that are kept in a hash, where there is no task storage.  The hash is
- * allocated at once, and a state has 3 kB.
- */
-#define MAX_HASHED 4096
-
-struct user_func user_func = {.arg.position = PLUMB_NO_ARG};
-
 /* By mode: the programs for the end of a call first, as they are attached. */
 enum { SESSION, MULTI, SINGLE, MULTI_RETURNS, RETURNS };
 
-static const struct plumb_attach_target hooks[][3] = {
+static const struct plumb_attach_target hooks[][4] = {
 	[SESSION] = {{"user_session", PLUMB_UPROBE_SESSION}, {}},
 	[MULTI] = {{"user_leave", PLUMB_URETPROBE_MULTI}, {"user_enter", PLUMB_UPROBE_MULTI}, {}},
 	[SINGLE] = {{"user_leave", PLUMB_URETPROBE}, {"user_enter", PLUMB_UPROBE}, {}},
-	[MULTI_RETURNS] = {{"user_return", PLUMB_UPROBE_MULTI_RETURNS},
+	/* The first of these is only for Go programs: where a goroutine ends. */
+	[MULTI_RETURNS] = {{"goroutine_end", PLUMB_UPROBE_MULTI},
+			   {"user_return", PLUMB_UPROBE_MULTI_RETURNS},
 			   {"user_enter", PLUMB_UPROBE_MULTI},
 			   {}},
-	[RETURNS] = {{"user_return", PLUMB_UPROBE_RETURNS}, {"user_enter", PLUMB_UPROBE}, {}},
+	[RETURNS] = {{"goroutine_end", PLUMB_UPROBE},
+		     {"user_return", PLUMB_UPROBE_RETURNS},
+		     {"user_enter", PLUMB_UPROBE},
+		     {}},
 };
 
-/* Where a goroutine ends. */
-static const struct plumb_attach_target go_ends[] = {
-	[MULTI_RETURNS] = {"goroutine_end", PLUMB_UPROBE_MULTI},
-	[RETURNS] = {"goroutine_end", PLUMB_UPROBE},
-};
+static const struct plumb_attach_target *hooks_on_functions(int mode)
+{
+	return hooks[mode] + (mode >= MULTI_RETURNS);
+}
 
-bool user_func_has_sessions(const struct plumb_bpf *bpf)
+static bool has_sessions(const struct plumb_bpf *bpf)
 {
 	return bpf->mode == SESSION;
 }
 
-int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		     const struct plumb_userfuncs *functions, size_t first, size_t build,
-		     char *what, size_t size)
+static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+		  const struct plumb_userfuncs *functions, size_t first,
+		  const struct plumb_build *build, char *what, size_t size)
 {
 	int err = 0;
 
-	probes->with_cookies = bpf->function->with_cookies;
-	for (const struct plumb_attach_target *a = hooks[bpf->mode]; a->hook && !err; a++)
-		err = plumb_probe_userfuncs(probes, bpf->object, a, functions, first, build, what,
-					    size);
+	for (const struct plumb_attach_target *a = hooks_on_functions(bpf->mode); a->hook && !err;
+	     a++)
+		err = plumb_probe_userfuncs(probes, bpf->object, a, functions, first, build->number,
+					    what, size);
 	return err;
 }
 
-int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
-			    const struct plumb_userfuncs *functions, char *what, size_t size)
+/* Calls that a goroutine is inside when it ends do not return. */
+static int attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			 const struct plumb_userfuncs *also, char *what, size_t size)
 {
-	struct plumb_userfuncs found, opened;
-	int err = plumb_userfuncs_find_in(fd, functions->shown, "runtime.goexit1", false, &found);
-
-	if (err)
-		return err;
-	opened = found;
-	opened.path = functions->path;
-	opened.shown = functions->shown;
-	err = plumb_probe_userfuncs(probes, bpf->object, &go_ends[bpf->mode], &opened, 0, 0, what,
-				    size);
-	plumb_userfuncs_free(&found);
-	return err;
+	return plumb_probe_userfuncs(probes, bpf->object, hooks[bpf->mode], also, 0, 0, what, size);
 }
 
-static void (*self_test)(void); /* what the calibration calls */
-
-static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
-			    size_t size)
-{
-	struct plumb_userfuncs u;
-	int err = plumb_self_test_find_userfunc(self_test, &u);
-
-	if (err)
-		return err;
-	err = user_func_attach(bpf, probes, &u, 0, 0, what, size);
-	plumb_userfuncs_free(&u);
-	return err;
-}
+struct user_func user_func = {
+	.arg.position = PLUMB_NO_ARG,
+	.use.purpose = PLUMB_USER_CALLS,
+	.use.opened = user_targets_look,
+	.use.check = user_targets_check,
+	.use.attach = attach,
+	.use.attach_also = attach_go_end,
+	.use.is_by_process = has_sessions,
+};
 
 static void name_hooks(struct plumb_bpf *bpf)
 {
@@ -114,59 +92,31 @@ static void name_hooks(struct plumb_bpf *bpf)
 
 static void configure(struct plumb_bpf *bpf, struct plumb_arg *arg, bool calibration)
 {
-	struct bpf_map *hashed = bpf_object__find_map_by_name(bpf->object, "plumb_threads_by_task");
-
 	*arg = user_func.arg;
 	bpf->config->off_cpu = user_func.on_cpu || user_func.options->split;
-	/* A thread can be preempted in a program by another that runs it. */
-	bpf->config->interleaved = true;
-	bpf->function->frames = 1;
 	bpf->function->min_ns = calibration ? 0 : user_func.min_ns;
 	bpf->function->only_errors = !calibration && user_func.only_errors;
 	bpf->function->result_bits = user_func.errors ? 64 : 0;
 	bpf->function->takes_args = arg->position != PLUMB_NO_ARG;
-	bpf->function->with_cookies = plumb_probes_have_cookies();
-	bpf->function->since = plumb_now();
-	bpf_map__set_max_entries(hashed, MAX_HASHED);
 	bpf->states = user_func.go ? PLUMB_STATES_BY_ID : NULL;
 }
 
 PLUMB_FUNCTION_OPENS(user_func_latency, plumb_arg, configure)
 PLUMB_FUNCTION_OPEN(open_go, user_func_latency_go_bpf, plumb_arg, configure)
 
-static int prepare(const struct plumb_bpf *bpf, const struct plumb_attach_target *a)
-{
-	return plumb_probe_prepare(bpf_object__find_program_by_name(bpf->object, a->program),
-				   a->hook, NULL);
-}
-
 static int open_mode(struct plumb_bpf *bpf, bool calibration)
 {
-	static const char *programs[4]; /* of all instances in this mode */
 	const int mode = bpf->mode;
-	size_t n = 0;
-	int err = mode == SESSION && !plumb_has_user_sessions() ? -EOPNOTSUPP
-		  : mode == SESSION                             ? open_session(bpf, calibration)
-		  : user_func.go                                ? open_go(bpf, calibration)
-								: open_plain(bpf, calibration);
+	int err = mode == SESSION ? open_session(bpf, calibration)
+		  : user_func.go  ? open_go(bpf, calibration)
+				  : open_plain(bpf, calibration);
 
 	if (err)
 		return err;
 	bpf->mode = mode;
-	bpf->copied = programs;
-	bpf->function->with_cookies |= mode == MULTI || mode == MULTI_RETURNS;
-	bpf->attach = calibration ? attach_self_test : plumb_builds_attach;
 	name_hooks(bpf);
-	for (const struct plumb_attach_target *a = hooks[mode]; a->hook && !err; a++) {
-		programs[n++] = a->program;
-		err = prepare(bpf, a);
-	}
-	if (!err && user_func.go) {
-		programs[n++] = go_ends[mode].program;
-		err = prepare(bpf, &go_ends[mode]);
-	}
-	programs[n] = NULL;
-	return err;
+	return plumb_builds_configure(bpf, user_func.go ? hooks[mode] : hooks_on_functions(mode),
+				      calibration);
 }
 
 static const char *return_probes_skipped(void)
@@ -210,17 +160,5 @@ bool user_func_is_at_returns(const char *mechanism)
 
 void user_func_calibrate(struct plumb_run *run)
 {
-	const bool is_stepped = !plumb_targets_stepped(&user_func.targets, false);
-	uint64_t other = 0;
-	struct plumb_interval added;
-
-	self_test = is_stepped ? plumb_self_test_call : plumb_self_test_call_stepped;
-	if (plumb_calibrate_mechanism(run, run->instance.mechanism, PLUMB_CALIBRATION_TAKES,
-				      self_test, &added))
-		other = plumb_calibrated_latency();
-	self_test = is_stepped ? plumb_self_test_call_stepped : plumb_self_test_call;
-	if (!plumb_calibrate(run, self_test))
-		return;
-	run->overhead.empty = is_stepped ? other : plumb_calibrated_latency();
-	run->overhead.empty_stepped = is_stepped ? plumb_calibrated_latency() : other;
+	plumb_calibrate_userfuncs(run, !user_func.targets.stepped[false]);
 }

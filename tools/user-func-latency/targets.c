@@ -5,9 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <plumb/core/log.h>
-#include <plumb/user/return-danger.h>
-#include <plumb/user/uprobe-defects.h>
 #include <plumb/user/user-files.h>
+
+static bool is_at_returns(void)
+{
+	return user_func.use.purpose == PLUMB_USER_RETURNS;
+}
+
+/* Whether return instructions are probed, or returns; returns which. */
+static bool set_returns(bool at_returns)
+{
+	user_func.use.purpose = at_returns ? PLUMB_USER_RETURNS : PLUMB_USER_CALLS;
+	return at_returns;
+}
 
 int user_targets_refuse(void)
 {
@@ -19,14 +29,14 @@ int user_targets_refuse(void)
 /* An error if the mechanism that was asked for would break the program; a warning if it might. */
 static int check_mechanism(bool is_defect)
 {
-	if (user_func.at_returns)
+	if (is_at_returns())
 		return 0;
 	if (user_func.broken)
 		return user_targets_refuse();
 	if (is_defect)
 		plumb_warn("--mechanism=%s: %s", user_func.options->mechanism, user_func.fragile);
 	else if (user_func.fragile)
-		user_func.asks = user_func.at_returns = true;
+		user_func.asks = set_returns(true);
 	return 0;
 }
 
@@ -52,33 +62,30 @@ static int check_go_options(const struct plumb_options *o)
 int user_targets_look(void)
 {
 	const struct plumb_options *o = user_func.options;
-	const struct plumb_user_file *f;
-	bool is_defect = false;
+	const struct plumb_user_file *files = plumb_user_files.list;
+	const char *defect = NULL;
 	int err = 0;
 
-	for (size_t i = 0; (f = plumb_user_file_at(i)) && !err; i++) {
-		struct plumb_return_danger danger;
+	for (size_t i = 0; i < plumb_user_files.n && !err; i++) {
+		const struct plumb_return_danger *danger = &files[i].danger;
 
-		err = plumb_return_danger(f, o, &danger);
-		user_func.broken = danger.certain ?: user_func.broken;
-		user_func.fragile = danger.possible ?: user_func.fragile;
-		if (!err && i && danger.is_go != user_func.go)
+		user_func.broken = danger->certain ?: user_func.broken;
+		user_func.fragile = danger->possible ?: user_func.fragile;
+		defect = danger->of_kernel ?: defect;
+		if (i && danger->is_go != user_func.go)
 			err = plumb_error(EINVAL,
 					  "%s is a Go program, %s is not: trace them separately",
-					  plumb_user_file_at(danger.is_go ? i : 0)->shown,
-					  plumb_user_file_at(danger.is_go ? 0 : i)->shown);
-		user_func.go = danger.is_go;
+					  files[danger->is_go ? i : 0].shown,
+					  files[danger->is_go ? 0 : i].shown);
+		user_func.go = danger->is_go;
 	}
-	if (user_func.broken)
-		user_func.fragile = user_func.broken;
-	is_defect = !user_func.fragile && !user_func.go && plumb_uretprobe_is_filtered();
-	if (is_defect)
-		user_func.fragile = "this kernel's return probes end processes whose seccomp "
-				    "filter refuses the system call uretprobe";
-	user_func.at_returns = o->mechanism ? user_func_is_at_returns(o->mechanism)
-					    : user_func.fragile || user_func.go;
+	user_func.fragile = user_func.broken ?: user_func.fragile ?: defect;
+	set_returns(o->mechanism ? user_func_is_at_returns(o->mechanism)
+				 : user_func.fragile || user_func.go);
+	if (user_func.go)
+		user_func.use.also = "runtime.goexit1";
 	if (!err && o->mechanism && !user_func.go)
-		err = check_mechanism(is_defect);
+		err = check_mechanism(user_func.fragile && user_func.fragile == defect);
 	return !err && user_func.go ? check_go_options(o) : err;
 }
 
@@ -109,7 +116,7 @@ static const char *return_obstacle(const struct plumb_userfuncs *u,
 
 	if (obstacle)
 		return obstacle;
-	if (!one->return_obstacle && user_func.at_returns && !one->n_returns)
+	if (!one->return_obstacle && is_at_returns() && !one->n_returns)
 		return "its return instructions are not known";
 	return one->return_obstacle;
 }
@@ -121,10 +128,12 @@ static int refuse(const struct plumb_userfuncs *u, const char *obstacle)
 	static const char *first;
 	const bool is_chosen = !user_func.options->mechanism;
 
-	if (user_func.may_retry && is_chosen && !user_func.fragile) {
+	/* Not for builds that are found later. */
+	if (!user_func.targets.n && is_chosen && !user_func.fragile) {
 		snprintf(why, sizeof(why), "%s in %s: %s", u->list[0].name, u->path, obstacle);
 		user_func.fragile = user_func.broken = why;
 		first = obstacle;
+		set_returns(true);
 		return -EAGAIN;
 	}
 	if (user_func.fragile == why && obstacle != first)
@@ -136,47 +145,41 @@ static int refuse(const struct plumb_userfuncs *u, const char *obstacle)
 	return plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
 }
 
-/* Removes functions without a return.  An error if none remains. */
-static int drop_without_return(struct plumb_userfuncs *u)
+/* Functions without a return are unwanted.  An error if all are. */
+static int check_returns(struct plumb_userfuncs *u)
 {
-	const char *obstacle = return_obstacle(u, &u->list[0]);
-	struct plumb_userfunc one;
-	size_t n = 0;
+	const char *obstacle;
+	size_t n = u->n;
 
 	for (size_t i = 0; i < u->n; i++) {
-		if (user_func.asks && return_obstacle(u, &u->list[i])) {
+		obstacle = return_obstacle(u, &u->list[i]);
+		if (!obstacle)
+			continue;
+		if (user_func.asks) {
 			plumb_warn("--mechanism=%s: %s", user_func.options->mechanism,
 				   user_func.fragile);
+			user_func.asks = set_returns(false);
 			return -EAGAIN;
 		}
-		if (return_obstacle(u, &u->list[i])) {
-			plumb_info("%s in %s: %s", u->list[i].name, u->path,
-				   return_obstacle(u, &u->list[i]));
-			continue;
-		}
-		one = u->list[n];
-		u->list[n++] = u->list[i];
-		u->list[i] = one;
+		plumb_info("%s in %s: %s", u->list[i].name, u->path, obstacle);
+		u->list[i].is_unwanted = true;
+		n--;
 	}
 	if (!n)
-		return refuse(u, obstacle);
+		return refuse(u, return_obstacle(u, &u->list[0]));
 	if (n < u->n)
 		plumb_warn("%zu of %zu functions in %s have no return that can be probed (-v says "
 			   "why)",
 			   u->n - n, u->n, u->path);
-	while (u->n > n)
-		plumb_userfunc_free(&u->list[--u->n]);
 	return 0;
 }
 
 static void warn_of_cancellation(const struct plumb_userfuncs *u)
 {
-	for (size_t i = 0; i < u->n && !user_func.at_returns; i++)
-		if (plumb_is_cancellation_point(u, &u->list[i])) {
-			plumb_warn(
-				"%s in %s: threads of C++ that are cancelled there do not run "
-				"their destructors; with --mechanism=uprobe.multi.returns they do",
-				u->list[i].name, u->shown ?: u->path);
+	for (size_t i = 0; i < u->n; i++)
+		if (u->list[i].return_caveat && !u->list[i].is_unwanted) {
+			plumb_warn("%s in %s: %s; with --mechanism=uprobe.multi.returns they do",
+				   u->list[i].name, u->path, u->list[i].return_caveat);
 			return;
 		}
 }
@@ -193,7 +196,7 @@ int user_targets_check(struct plumb_userfuncs *found)
 				   "%s is a 32-bit file: its arguments are on the stack, "
 				   "which is not read",
 				   found->path);
-	err = drop_without_return(found);
+	err = check_returns(found);
 	if (!err)
 		warn_of_cancellation(found);
 	return err;

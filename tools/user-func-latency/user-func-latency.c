@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
@@ -40,20 +39,13 @@ static const char *other_tool(const char *text)
 
 static bool add_pattern(const char *text, bool number)
 {
-	char *target;
-
 	if (number)
 		return false;
 	if (n_patterns == PLUMB_MAX_LIST)
 		plumb_usage_error("at most %d functions or globs", PLUMB_MAX_LIST);
 	if (other_tool(text))
 		plumb_usage_error("%s: %s", other_tool(text), text);
-	if (asprintf(&target, "%s%s", strncmp(text, "u:", 2) ? "u:" : "", text) < 0)
-		abort();
-	if (plumb_target_flaw(target))
-		plumb_usage_error("%s: %s", plumb_target_flaw(target), text);
-	plumb_user_pattern_parse(target, &patterns[n_patterns++]);
-	free(target);
+	plumb_user_pattern_take(text, "u:", &patterns[n_patterns++]);
 	return true;
 }
 
@@ -156,45 +148,16 @@ static void complete(struct plumb_options *o)
 	tool.measure.errors = user_func.errors;
 }
 
-static struct plumb_builds_use use = {
-	.check = user_targets_check,
-	.attach = user_func_attach,
-	.is_by_process = user_func_has_sessions,
-};
-
-static int open_builds(void)
-{
-	use.purpose = user_func.at_returns ? PLUMB_USER_RETURNS : PLUMB_USER_CALLS;
-	return plumb_builds_open(&user_func.targets, patterns, n_patterns, &use);
-}
-
 static int prepare(struct plumb_options *o)
 {
-	int err = 0;
+	int err;
 
 	user_func.options = o;
-	for (size_t i = 0; i < n_patterns && !err; i++)
-		err = plumb_user_files_open(patterns[i].file, false, i, o->pids, o->n_pids);
-	if (!err)
-		err = user_targets_look();
-	use.pids = o->pids;
-	use.n_pids = o->n_pids;
 	if (o->follow) /* there are more to come */
-		use.is_by_process = NULL;
-	if (user_func.go)
-		use.attach_file = user_func_attach_go_end;
-	user_func.may_retry = true;
-	if (!err)
-		err = open_builds();
-	user_func.may_retry = false;
+		user_func.use.is_by_process = NULL;
+	err = plumb_builds_open(&user_func.targets, patterns, n_patterns, &user_func.use, o);
 	if (!err && user_func.asks)
 		err = user_targets_refuse();
-	if (err == -EAGAIN) {
-		plumb_targets_free(&user_func.targets);
-		user_func.at_returns = !user_func.asks;
-		user_func.asks = false;
-		err = open_builds();
-	}
 	if (!err && !user_func.go && arg_key.arg.position != PLUMB_NO_ARG &&
 	    arg_key.arg.position >= PLUMB_REGISTER_ARGS)
 		plumb_usage_error("--by: arg:N, of the arguments 0 to %d, in registers: %s",
@@ -202,7 +165,7 @@ static int prepare(struct plumb_options *o)
 	if (err)
 		return err;
 	plumb_info("%zu functions", user_func.targets.n);
-	tool.overhead.traced = plumb_targets_traced(&user_func.targets);
+	tool.overhead.traced = user_func.targets.traced;
 	if (user_func.targets.n > 1 && !o->by_given)
 		o->by |= USER_FUNC_BY_FUNC;
 	return 0;

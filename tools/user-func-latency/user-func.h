@@ -5,8 +5,7 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/tool.h>
 #include <plumb/functions/probe.h>
-#include <plumb/user/targets.h>
-#include <plumb/user/userfuncs.h>
+#include <plumb/user/builds.h>
 
 /* Set by the tool before a mechanism is tried. */
 struct user_func {
@@ -14,10 +13,9 @@ struct user_func {
 	struct plumb_arg arg;
 	__u64 min_ns;
 	bool only_errors, errors, on_cpu;
-	bool at_returns;     /* return instructions are probed */
-	bool go;             /* the files are Go programs */
+	struct plumb_builds_use use; /* its purpose: whether return instructions are probed */
+	bool go;                     /* the files are Go programs */
 	bool asks;           /* whether return instructions do what was asked of return probes */
-	bool may_retry;      /* with return instructions, if return probes would mislead */
 	const char *fragile; /* why return probes might break the program; NULL: they do not */
 	const char *broken;  /* why they would: they are refused; NULL: not known to */
 	const struct plumb_options *options;
@@ -37,38 +35,20 @@ extern const struct plumb_mechanism user_func_mechanisms[USER_FUNC_MECHANISMS];
 /* Whether the mechanism so named places probes on return instructions. */
 bool user_func_is_at_returns(const char *mechanism);
 
-/* Whether the mechanism of BPF is uprobe.session. */
-bool user_func_has_sessions(const struct plumb_bpf *bpf);
-
-/*
- * Attaches the programs of BPF to these functions, whose numbers begin at FIRST, of build number
- * BUILD; 0 or -errno.
- */
-int user_func_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		     const struct plumb_userfuncs *functions, size_t first, size_t build,
-		     char *what, size_t size);
-
-/*
- * Attaches to where goroutines of the file FD, that of FUNCTIONS, end: calls that they are inside
- * then do not return.  Returns 0 or -errno, after a message if the place is not found.
- */
-int user_func_attach_go_end(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
-			    const struct plumb_userfuncs *functions, char *what, size_t size);
-
 /* struct plumb_tool_overhead.calibrate: measures calls of a function of the tool's own. */
 void user_func_calibrate(struct plumb_run *run);
 
 /* --- targets.c: the functions that can be timed, by their files and by their returns --- */
 
 /*
- * Sets in user_func whether the opened files are Go programs, whether exceptions may leave their
- * functions, and whether return instructions are probed.  Returns 0, or -errno after a message: the
- * options, or the files, do not go together.
+ * struct plumb_builds_use.opened: sets in user_func whether the opened files are Go programs,
+ * whether exceptions may leave their functions, and whether return instructions are probed. Returns
+ * 0, or -errno after a message: the options, or the files, do not go together.
  */
 int user_targets_look(void);
 
 /* An error of the mechanism that was asked for; others would not end the program. */
 int user_targets_refuse(void);
 
-/* struct plumb_builds_use.check: removes functions without a return; an error if none remains. */
+/* struct plumb_builds_use.check: functions without a return are unwanted; an error if all are. */
 int user_targets_check(struct plumb_userfuncs *found);

@@ -67,6 +67,7 @@ struct plumb_bpf {
 	const char *const *copied;
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 		      size_t size);
+	void (*trigger)(void); /* of a calibration instance: what is called under it */
 	uint8_t *cpus_left; /* plumb_cpus_left of cpus.bpf.h; NULL: it has no events of each CPU */
 	int mode;           /* of the mechanism; evaluated by open() and attach() */
 	/* Their names in the report; "" after the last. */

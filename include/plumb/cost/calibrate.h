@@ -27,8 +27,11 @@ bool plumb_calibrate_mechanism(struct plumb_run *run, const struct plumb_mechani
 bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void));
 /* A TRIGGER: a page fault, a minor one. */
 void plumb_page_fault(void);
-/* The median that its programs recorded of the calls of TRIGGER, ns; 0: not known. */
-uint64_t plumb_calibrated_latency(void);
+/*
+ * The same of a user function, at which the kernel single-steps or not; and sets what the programs
+ * measure of an empty call of either kind.
+ */
+void plumb_calibrate_userfuncs(struct plumb_run *run, bool is_stepped);
 /*
  * Prepares measured values for printing.  They are not known if a traced call seems to cost
  * nothing, or less than a rejected one.  Negative values become 0.

@@ -64,8 +64,9 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o);
 
 /* Called by plumb_trace_targets_find(): sets calls and raw_syscalls; 0 or -errno. */
 int plumb_trace_targets_number_calls(void);
-/* The same: opens the files of user targets, and finds these; completes and keeps USE. */
-int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_builds_use *use);
+/* The same: opens the files of user targets, and finds these; keeps USE. */
+int plumb_trace_targets_find_users(const struct plumb_options *o,
+				   const struct plumb_builds_use *use);
 /* The same: whether the policy allows all targets; 0, or -errno after a message. */
 int plumb_trace_targets_check_allowed(void);
 /* RAW and PERF are as for plumb_probe_tracepoints(). */
@@ -82,9 +83,6 @@ bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mecha
 void plumb_trace_targets_calibrate(struct plumb_run *run);
 
 size_t plumb_trace_targets_index(const struct plumb_row *row);
-
-/* Returns whether target I is a tracepoint to which raw tracepoint programs can be attached. */
-bool plumb_trace_targets_is_raw(size_t i);
 
 /* Its finish(): warns of targets that did not fire, by name if they are few. */
 void plumb_trace_targets_finish(const struct plumb_run *run, const struct plumb_snapshot *total,

@@ -15,8 +15,9 @@
 
 /* A file's functions, those that the targets have, by their numbers there. */
 struct plumb_build {
-	size_t file; /* index in the targets */
-	int fd;      /* -1: it was changed in place, and is no longer traced */
+	size_t number; /* by which programs know it */
+	size_t file;   /* index in the targets, and in plumb_user_files */
+	int fd;        /* -1: it was changed in place, and is no longer traced */
 	uint64_t device, inode;
 	struct timespec changed;
 	int64_t size;
@@ -31,40 +32,54 @@ struct plumb_build {
 	struct plumb_userfuncs functions;
 };
 
-/* What a tool does with its targets in each build. */
+/* What a tool does with its targets in each build; functions may be NULL, but for attach(). */
 struct plumb_builds_use {
-	const uint32_t *pids; /* the only processes to be traced; none: all */
-	size_t n_pids;
 	enum plumb_user_purpose purpose;
-	/* Removes what the tool cannot trace; 0, or -errno after a message.  NULL: it traces all.
+	/* All files are open: the tool judges them, and may set its purpose; 0, or -errno after a
+	 * message. */
+	int (*opened)(void);
+	/*
+	 * Marks functions that the tool cannot trace (is_unwanted); 0, -errno after a message, or
+	 * -EAGAIN if the tool has set another purpose, by which all are to be found again.
 	 */
 	int (*check)(struct plumb_userfuncs *found);
 	/*
-	 * Attaches the programs of BPF to these functions, whose numbers begin at FIRST, of build
-	 * number BUILD; 0 or -errno.
+	 * Attaches the programs of BPF to these functions, whose numbers begin at FIRST; 0 or
+	 * -errno.
 	 */
 	int (*attach)(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		      const struct plumb_userfuncs *functions, size_t first, size_t build,
-		      char *what, size_t size);
-	/* Attaches to what else a tool needs of the file FD, that of FUNCTIONS; NULL: nothing. */
-	int (*attach_file)(const struct plumb_bpf *bpf, struct plumb_probes *probes, int fd,
-			   const struct plumb_userfuncs *functions, char *what, size_t size);
+		      const struct plumb_userfuncs *functions, size_t first,
+		      const struct plumb_build *build, char *what, size_t size);
+	/* Another function of each file, found by this name; and attaches to it.  NULL: none. */
+	const char *also;
+	int (*attach_also)(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+			   const struct plumb_userfuncs *also, char *what, size_t size);
 	/* Whether each process is to have links of its own; NULL: none has. */
 	bool (*is_by_process)(const struct plumb_bpf *bpf);
 };
 
 /*
- * Finds the targets of PATTERNS in the files that plumb_user_files_open() has opened, and adds them
- * to TARGETS, which has no other user functions.  Each file is a build, and so are those that
+ * Called by a tool's prepare(): opens the files of PATTERNS, finds the targets in them, and adds
+ * these to TARGETS, which has no other user functions.  Each file is a build, and so are those that
  * processes of this mount namespace still map, where the path leads to another file by now.  What
  * the arguments point to is used until the end.  Returns 0 or -errno after a message.
  */
 int plumb_builds_open(struct plumb_targets *targets, const struct plumb_user_pattern *patterns,
-		      size_t n, const struct plumb_builds_use *use);
+		      size_t n, const struct plumb_builds_use *use, const struct plumb_options *o);
 
-/* Attaches to all of them; as plumb_bpf.attach(). */
+/*
+ * Called by a mechanism's open(): the programs of HOOKS, ended by PLUMB_HOOK_NONE, are copied and
+ * attached to all builds, or, of a calibration instance, to the function that is its trigger.
+ * Returns 0 or -errno.
+ */
+int plumb_builds_configure(struct plumb_bpf *bpf, const struct plumb_attach_target *hooks,
+			   bool calibration);
+
+/* The two ways of attaching; as plumb_bpf.attach(). */
 int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			size_t size);
+int plumb_builds_attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes,
+				  char *what, size_t size);
 
 /*
  * For struct plumb_tool.files: looks often enough for a new file to be traced in a second.  If
@@ -72,9 +87,6 @@ int plumb_builds_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes
  * programs include user/builds.bpf.h.
  */
 extern const struct plumb_traced_files plumb_builds;
-
-/* Build I; NULL after the last. */
-const struct plumb_build *plumb_build_at(size_t i);
 
 /* The path and, if other builds have that path, the build id, or else the inode; returns TEXT. */
 const char *plumb_build_name(size_t i, char *text, size_t size);

@@ -26,7 +26,21 @@ struct plumb_targets {
 	struct plumb_tracepoints tracepoints;
 	struct plumb_userfuncs *files; /* each once, and once more for its USDT probes */
 	size_t n_files;
-	size_t n; /* of all kinds */
+	size_t n;          /* of all kinds */
+	size_t stepped[2]; /* user functions, by whether the kernel single-steps at their probes */
+	/*
+	 * For struct plumb_tool_overhead: of which user functions the cost is that is measured,
+	 * which is of those where the kernel does not single-step, if there are any.
+	 */
+	const char *traced;
+};
+
+/* A target, by its kind: what is not of that kind is NULL. */
+struct plumb_target {
+	enum plumb_target_kind kind;
+	const struct plumb_function *function;
+	const struct plumb_tracepoint *tracepoint;
+	const struct plumb_userfunc *userfunc;
 };
 
 /* By its prefix, "t:", "r:", "u:" or "usdt:"; otherwise a kernel function. */
@@ -46,17 +60,7 @@ int plumb_targets_add_userfuncs(struct plumb_targets *targets, struct plumb_user
 int plumb_targets_count(struct plumb_targets *targets);
 void plumb_targets_free(struct plumb_targets *targets);
 
-enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *targets, size_t i);
-
-/* Whether the kernel single-steps at a probe of target I (userfuncs.h). */
-bool plumb_targets_is_stepped(const struct plumb_targets *targets, size_t i);
-/* The number of user functions where it does, or does not. */
-size_t plumb_targets_stepped(const struct plumb_targets *targets, bool is_stepped);
-/*
- * For struct plumb_tool_overhead: of which user functions the cost is that is measured, which is of
- * those where the kernel does not single-step, if there are any.
- */
-const char *plumb_targets_traced(const struct plumb_targets *targets);
+struct plumb_target plumb_targets_at(const struct plumb_targets *targets, size_t i);
 
 /* The number of the first function of a file. */
 size_t plumb_targets_first_of(const struct plumb_targets *targets, size_t file);

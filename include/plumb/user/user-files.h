@@ -12,10 +12,21 @@
 #include <sys/types.h>
 #include <plumb/bpf/core/config.h>
 
+struct plumb_user_pattern;
 struct plumb_vma;
 
 #define PLUMB_MAX_USER_FILES (2 * PLUMB_MAX_LIST)
 _Static_assert(PLUMB_MAX_LIST <= 64, "a bit for each pattern");
+
+/*
+ * Of a file's functions: they are left, or gone on from, in ways that return probes do not survive
+ * (return-danger.h).
+ */
+struct plumb_return_danger {
+	bool is_go; /* of a Go program, whose stacks move; the others are not looked for */
+	const char *certain, *possible; /* the reasons; NULL: none */
+	const char *of_kernel;          /* if there is none: one of this kernel's; NULL: none */
+};
 
 struct plumb_user_file {
 	uint64_t patterns; /* those that mean it, a bit each: all of functions, or all of USDT */
@@ -26,18 +37,25 @@ struct plumb_user_file {
 	bool is_mapped; /* found in the mappings of a process: SHOWN is not the path of a name */
 	bool of_host;   /* TYPED names a file of this process's root directory */
 	struct stat st;
+	struct plumb_return_danger danger; /* if calls are probed, not entries only */
 };
 
-/*
- * Opens FILE of pattern number PATTERN: a path or a name (binary.h).  If processes are selected, N
- * of them, a name is that of a file that one of them has mapped, and an absolute path is one in its
- * root directory, which symbolic links do not lead out of.  A file is kept once, and once more for
- * its USDT probes.  Returns 0, or -errno after a message.
- */
-int plumb_user_files_open(const char *file, bool is_usdt, size_t pattern, const uint32_t *pids,
-			  size_t n);
+/* The files that are opened. */
+struct plumb_user_files {
+	struct plumb_user_file list[PLUMB_MAX_USER_FILES];
+	size_t n;
+};
 
-struct plumb_user_file *plumb_user_file_at(size_t i); /* NULL after the last */
+extern struct plumb_user_files plumb_user_files;
+
+/*
+ * Opens the file of a pattern, which has this number: a path or a name (binary.h).  If processes
+ * are selected, N of them, a name is that of a file that one of them has mapped, and an absolute
+ * path is one in its root directory, which symbolic links do not lead out of.  A file is kept once,
+ * and once more for its USDT probes.  Returns 0, or -errno after a message.
+ */
+int plumb_user_files_open(const struct plumb_user_pattern *pattern, size_t number,
+			  const uint32_t *pids, size_t n);
 
 /* Opens what the path of a file of the host leads to now; its descriptor, or -errno. */
 int plumb_user_file_reopen(struct plumb_user_file *f, struct stat *st);

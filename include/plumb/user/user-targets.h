@@ -16,6 +16,10 @@ struct plumb_user_pattern {
 /* Parses TEXT, in which plumb_target_flaw() finds none. */
 void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p);
 
+/* The same of a word of the command line, with PREFIX ("u:", "usdt:") or without; exits if it is
+ * malformed. */
+void plumb_user_pattern_take(const char *text, const char *prefix, struct plumb_user_pattern *p);
+
 /* What the tool does with the functions found. */
 enum plumb_user_purpose {
 	PLUMB_USER_ENTRIES, /* probes entries, also where the functions were inlined */

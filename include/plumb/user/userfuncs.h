@@ -29,6 +29,7 @@ struct plumb_usdt_place {
 	uint64_t offset;    /* in the file, for a uprobe */
 	uint64_t semaphore; /* file offset of the counter that enables the probe; 0: none */
 	char *arguments;    /* of a USDT probe: "-4@%edi 8@%rsi", or "" */
+	int machine;        /* whose registers these are: EM_X86_64, EM_AARCH64, ... */
 };
 
 struct plumb_userfunc {
@@ -50,6 +51,8 @@ struct plumb_userfunc {
 	/* Static texts that follow "NAME: "; NULL: none is known. */
 	const char *obstacle;        /* why the kernel refuses a uprobe here */
 	const char *return_obstacle; /* why there is no return to be probed */
+	const char *return_caveat;   /* what a return probe does to the program */
+	bool is_unwanted;            /* plumb_userfuncs_drop() removes it */
 	/* Of Go programs, where a uretprobe crashes the process, and on request: file offsets of
 	 * the return instructions. */
 	uint64_t *returns;
@@ -113,5 +116,7 @@ struct plumb_inlined {
  */
 int plumb_userfuncs_inlined(int fd, const char *shown, const char *function,
 			    struct plumb_userfuncs *found, struct plumb_inlined *facts);
+/* Removes those that are unwanted. */
+void plumb_userfuncs_drop(struct plumb_userfuncs *found);
 void plumb_userfuncs_free(struct plumb_userfuncs *found);
 void plumb_userfunc_free(struct plumb_userfunc *function);

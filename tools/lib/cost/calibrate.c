@@ -89,6 +89,7 @@ static bool measure_under(const struct plumb_run *run, enum plumb_calibration ki
 
 	if (plumb_instance_load_calibration(run, &calibration, kind))
 		return false;
+	calibration.bpf.trigger = trigger;
 	attached = !plumb_instance_attach(&calibration, why, sizeof(why));
 	*calibration.bpf.live = attached;
 	if (attached)
@@ -215,9 +216,20 @@ bool plumb_calibrate(struct plumb_run *run, void (*trigger)(void))
 	return true;
 }
 
-uint64_t plumb_calibrated_latency(void)
+void plumb_calibrate_userfuncs(struct plumb_run *run, bool is_stepped)
 {
-	return latency;
+	void (*const triggers[])(void) = {plumb_self_test_call, plumb_self_test_call_stepped};
+	struct plumb_interval added;
+	uint64_t empty[2] = {};
+
+	if (plumb_calibrate_mechanism(run, run->instance.mechanism, PLUMB_CALIBRATION_TAKES,
+				      triggers[!is_stepped], &added))
+		empty[!is_stepped] = latency;
+	if (!plumb_calibrate(run, triggers[is_stepped]))
+		return;
+	empty[is_stepped] = latency;
+	run->overhead.empty = empty[false];
+	run->overhead.empty_stepped = empty[true];
 }
 
 /*

@@ -24,8 +24,8 @@ enum {
 };
 
 static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
-		       const struct plumb_userfuncs *u, size_t first, size_t build, char *what,
-		       size_t size)
+		       const struct plumb_userfuncs *u, size_t first,
+		       const struct plumb_build *build, char *what, size_t size)
 {
 	static const struct plumb_attach_target single = {"fired_uprobe", PLUMB_UPROBE};
 	static const struct plumb_attach_target multi = {"fired_uprobe_multi", PLUMB_UPROBE_MULTI};
@@ -34,12 +34,13 @@ static int attach_file(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 	int err = -ENOENT;
 
 	if (at_once)
-		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, build, what,
-					    size);
+		err = plumb_probe_userfuncs(probes, bpf->object, &multi, u, first, build->number,
+					    what, size);
 	if (!err || bpf->mode & MULTI)
 		return err;
 	probes->refused = refused;
-	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, build, what, size);
+	return plumb_probe_userfuncs(probes, bpf->object, &single, u, first, build->number, what,
+				     size);
 }
 
 static int attach_tracepoints(const struct plumb_bpf *bpf, struct plumb_probes *probes,
@@ -63,30 +64,20 @@ static int attach_targets(const struct plumb_bpf *bpf, struct plumb_probes *prob
 	return err ?: plumb_builds_attach(bpf, probes, what, size);
 }
 
-/* The user function that the calibration triggers. */
-static void (*user_self_test)(void) = plumb_self_test_call;
-
 /* Attaches to the tracepoint or user function that the calibration triggers. */
 static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what,
 			    size_t size)
 {
 	struct plumb_tracepoints t;
-	struct plumb_userfuncs u;
 	int err;
 
-	if (!(bpf->mode & (MULTI | SINGLE))) {
-		err = plumb_self_test_find_tracepoint(&t);
-		if (err)
-			return err;
-		err = attach_tracepoints(bpf, probes, &t, 0, what, size);
-		plumb_tracepoints_free(&t);
-		return err;
-	}
-	err = plumb_self_test_find_userfunc(user_self_test, &u);
+	if (bpf->mode & (MULTI | SINGLE))
+		return plumb_builds_attach_self_test(bpf, probes, what, size);
+	err = plumb_self_test_find_tracepoint(&t);
 	if (err)
 		return err;
-	err = attach_file(bpf, probes, &u, 0, 0, what, size);
-	plumb_userfuncs_free(&u);
+	err = attach_tracepoints(bpf, probes, &t, 0, what, size);
+	plumb_tracepoints_free(&t);
 	return err;
 }
 
@@ -231,11 +222,12 @@ static const char *no_tracepoints(const struct plumb_options *o)
 /* Until the targets are found, this mechanism is not excluded. */
 static const char *no_raw(const struct plumb_options *o)
 {
-	bool any = !plumb_trace_targets.targets.n;
+	const struct plumb_targets *t = &plumb_trace_targets.targets;
 	const char *unsupported = no_tracepoints(o);
+	bool any = !t->n;
 
-	for (size_t i = 0; i < plumb_trace_targets.targets.n; i++)
-		any |= plumb_trace_targets_is_raw(i);
+	for (size_t i = 0; i < t->tracepoints.n; i++)
+		any |= t->tracepoints.list[i].is_raw;
 	return unsupported || any ? unsupported : "no target is a raw tracepoint";
 }
 
@@ -318,7 +310,8 @@ static void name_mixture(struct plumb_tool *tool)
 
 int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 {
-	static struct plumb_builds_use use = {.purpose = PLUMB_USER_ENTRIES, .attach = attach_file};
+	static const struct plumb_builds_use use = {.purpose = PLUMB_USER_ENTRIES,
+						    .attach = attach_file};
 	struct plumb_targets *t = &plumb_trace_targets.targets;
 	int err = plumb_targets_find(t, plumb_trace_targets.patterns,
 				     plumb_trace_targets.n_patterns, o->btf);
@@ -340,18 +333,17 @@ int plumb_trace_targets_find(struct plumb_tool *tool, struct plumb_options *o)
 	if (!!t->functions.n + !!t->tracepoints.n + !!t->n_files > 1)
 		name_mixture(tool);
 	else if (t->n_files)
-		tool->overhead.traced = plumb_targets_traced(t);
+		tool->overhead.traced = t->traced;
 	plumb_info("%zu targets", t->n);
 	return 0;
 }
 
 static void (*trigger_of(const struct plumb_mechanism *mechanism, bool is_stepped))(void)
 {
-	user_self_test = mechanism->attach_targets ? plumb_self_test_syscall
-			 : mechanism->tracepoints  ? plumb_self_test_rename
-			 : is_stepped              ? plumb_self_test_call_stepped
-						   : plumb_self_test_call;
-	return user_self_test;
+	return mechanism->attach_targets ? plumb_self_test_syscall
+	       : mechanism->tracepoints  ? plumb_self_test_rename
+	       : is_stepped              ? plumb_self_test_call_stepped
+					 : plumb_self_test_call;
 }
 
 bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mechanism *mechanism,
@@ -363,7 +355,7 @@ bool plumb_trace_targets_measure(struct plumb_run *run, const struct plumb_mecha
 
 void plumb_trace_targets_calibrate(struct plumb_run *run)
 {
-	const bool is_stepped = !plumb_targets_stepped(&plumb_trace_targets.targets, false);
+	const bool is_stepped = !plumb_trace_targets.targets.stepped[false];
 
 	if (!run->overhead.known)
 		plumb_calibrate(run, trigger_of(run->instance.mechanism, is_stepped));

@@ -33,23 +33,16 @@ bool plumb_trace_targets_ask_for(enum plumb_target_kind kind)
 	return false;
 }
 
-int plumb_trace_targets_find_users(const struct plumb_options *o, struct plumb_builds_use *use)
+int plumb_trace_targets_find_users(const struct plumb_options *o,
+				   const struct plumb_builds_use *use)
 {
 	static struct plumb_user_pattern patterns[PLUMB_MAX_LIST];
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; i < plumb_trace_targets.n_patterns && !err; i++) {
-		if (plumb_target_kind(plumb_trace_targets.patterns[i]) != PLUMB_TARGET_USER)
-			continue;
-		plumb_user_pattern_parse(plumb_trace_targets.patterns[i], &patterns[n]);
-		err = plumb_user_files_open(patterns[n].file, patterns[n].is_usdt, n, o->pids,
-					    o->n_pids);
-		n++;
-	}
-	use->pids = o->pids;
-	use->n_pids = o->n_pids;
-	return err ?: plumb_builds_open(&plumb_trace_targets.targets, patterns, n, use);
+	for (size_t i = 0; i < plumb_trace_targets.n_patterns; i++)
+		if (plumb_target_kind(plumb_trace_targets.patterns[i]) == PLUMB_TARGET_USER)
+			plumb_user_pattern_parse(plumb_trace_targets.patterns[i], &patterns[n++]);
+	return plumb_builds_open(&plumb_trace_targets.targets, patterns, n, use, o);
 }
 
 static int allowed(const struct plumb_targets *t, char *what, size_t size)
@@ -84,14 +77,6 @@ static size_t target_of(const void *key)
 size_t plumb_trace_targets_index(const struct plumb_row *row)
 {
 	return target_of(row->key);
-}
-
-bool plumb_trace_targets_is_raw(size_t i)
-{
-	const struct plumb_targets *t = &plumb_trace_targets.targets;
-
-	return plumb_targets_kind(t, i) == PLUMB_TARGET_TRACEPOINT &&
-	       t->tracepoints.list[i - t->functions.n].is_raw;
 }
 
 static void format_target(const void *key, char *text, size_t size)

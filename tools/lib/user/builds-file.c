@@ -116,11 +116,10 @@ void plumb_builds_watch(int fd, const char *path)
 
 static bool is_named(const char *name)
 {
-	const struct plumb_build *b;
 	const char *slash;
 
-	for (size_t i = 0; (b = plumb_build_at(i)); i++) {
-		slash = strrchr(plumb_build_path(b), '/');
+	for (size_t i = 0; i < plumb_traced.n; i++) {
+		slash = strrchr(plumb_build_path(&plumb_traced.list[i]), '/');
 		if (slash && !strcmp(slash + 1, name))
 			return true;
 	}
@@ -210,13 +209,12 @@ void plumb_builds_retain(void)
 {
 	uint64_t capabilities = plumb_caps_for_processes();
 	unsigned int calls = PLUMB_CALLS_ATTACH;
-	const struct plumb_probes *probes = plumb_builds_probes();
-	const struct plumb_build *build;
+	const struct plumb_probes *probes = plumb_traced.probes;
 
-	if (!plumb_build_at(0) || !probes)
+	if (!plumb_traced.n || !probes)
 		return;
-	for (size_t i = 0; (build = plumb_build_at(i)); i++)
-		if (build->functions.is_usdt)
+	for (size_t i = 0; i < plumb_traced.n; i++)
+		if (plumb_traced.list[i].functions.is_usdt)
 			calls |= PLUMB_CALLS_WRITE_MAPS; /* where the arguments are */
 	if (probes->by_events) {
 		capabilities |= PLUMB_CAP(PERFMON) | PLUMB_CAP(SYS_ADMIN);

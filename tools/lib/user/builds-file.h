@@ -7,10 +7,31 @@
 struct plumb_report;
 struct stat;
 
-/* The instance that is attached to them, and its probes; NULL: none yet. */
-const struct plumb_bpf *plumb_builds_bpf(void);
-const struct plumb_probes *plumb_builds_probes(void);
-const char *plumb_build_path(const struct plumb_build *b);
+struct plumb_traced {
+	const struct plumb_builds_use *use;
+	const struct plumb_options *options;
+	struct plumb_targets *targets;
+	const struct plumb_user_pattern *patterns;
+	size_t n_patterns;
+	struct plumb_build list[PLUMB_BUILDS];
+	size_t n;
+	bool full_said;
+	uint64_t looked;     /* when the files were looked at last; ns, as plumb_now() */
+	uint64_t unfinished; /* the same before a file came that is being written; 0: none is */
+	const struct plumb_bpf *bpf; /* attached; NULL before */
+	struct plumb_probes *probes;
+};
+
+extern struct plumb_traced plumb_traced;
+
+static inline const char *plumb_build_path(const struct plumb_build *b)
+{
+	return plumb_traced.targets->files[b->file].path;
+}
+
+/* Sets the path by which the build is attached to. */
+void plumb_build_set_path(struct plumb_build *b);
+int plumb_build_attach(struct plumb_build *b, char *what, size_t size);
 
 /* The members of plumb_builds; and keeps (confine.h) what attaching to later builds takes. */
 int plumb_builds_fd(void);

@@ -19,17 +19,16 @@ struct count {
 
 static bool is_only_one(const struct plumb_build *b)
 {
-	const struct plumb_build *other;
 	size_t same = 0;
 
-	for (size_t i = 0; (other = plumb_build_at(i)); i++)
-		same += other->file == b->file;
+	for (size_t i = 0; i < plumb_traced.n; i++)
+		same += plumb_traced.list[i].file == b->file;
 	return same == 1;
 }
 
 const char *plumb_build_name(size_t i, char *text, size_t size)
 {
-	const struct plumb_build *b = plumb_build_at(i);
+	const struct plumb_build *b = &plumb_traced.list[i];
 	char path[4096];
 
 	plumb_escape(path, plumb_build_path(b), sizeof(path));
@@ -44,7 +43,7 @@ const char *plumb_build_name(size_t i, char *text, size_t size)
 
 static const __u64 *read_calls(size_t *n)
 {
-	const __u64 *calls = plumb_states_variable(plumb_builds_bpf()->object, "build_calls", n);
+	const __u64 *calls = plumb_states_variable(plumb_traced.bpf->object, "build_calls", n);
 
 	*n /= sizeof(*calls);
 	return calls;
@@ -71,10 +70,8 @@ static size_t count_processes(const struct plumb_build *b)
 /* Whether there is more to say of the builds than that all of them are traced from the start on. */
 static bool have_changed(void)
 {
-	const struct plumb_build *b;
-
-	for (size_t i = 0; (b = plumb_build_at(i)); i++)
-		if (b->until.tv_sec || !is_only_one(b))
+	for (size_t i = 0; i < plumb_traced.n; i++)
+		if (plumb_traced.list[i].until.tv_sec || !is_only_one(&plumb_traced.list[i]))
 			return true;
 	return false;
 }
@@ -104,10 +101,11 @@ void plumb_builds_print(FILE *out)
 	const __u64 *calls;
 	size_t n;
 
-	calls = plumb_build_at(0) && have_changed() ? read_calls(&n) : NULL;
+	calls = have_changed() ? read_calls(&n) : NULL;
 	if (!calls)
 		return;
-	for (size_t i = 0; (b = plumb_build_at(i)) && i < n; i++) {
+	for (size_t i = 0; i < plumb_traced.n && i < n; i++) {
+		b = &plumb_traced.list[i];
 		if (!plumb_pids_are_foreign())
 			snprintf(processes, sizeof(processes), ", in %zu processes now",
 				 count_processes(b));
@@ -127,11 +125,12 @@ void plumb_builds_add_json(json_t *json, const struct plumb_report *r)
 	char path[4096];
 	size_t n;
 
-	if (!plumb_build_at(0))
+	if (!plumb_traced.n)
 		return;
 	list = json_array();
 	calls = read_calls(&n);
-	for (size_t i = 0; (b = plumb_build_at(i)) && calls && i < n; i++) {
+	for (size_t i = 0; i < plumb_traced.n && calls && i < n; i++) {
+		b = &plumb_traced.list[i];
 		plumb_escape(path, plumb_build_path(b), sizeof(path));
 		one = json_pack("{s:s, s:s?, s:I, s:b, s:I}", "file", path, "build_id",
 				*b->id ? b->id : NULL, "inode", (json_int_t)b->inode, "replaced",

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <plumb/symbols/elffile.h>
 #include <plumb/user/mappings.h>
+#include <plumb/user/uprobe-defects.h>
 
 struct search {
 	const struct plumb_options *o;
@@ -29,9 +30,21 @@ static void look_for_cxx(void *context, pid_t pid, const struct plumb_vma *area)
 				    &s->found);
 }
 
-int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_options *o,
-			struct plumb_return_danger *danger)
+/* Two processes that are made once tell. */
+static const char *danger_of_kernel(void)
 {
+	static int is_filtered = -1;
+
+	if (is_filtered < 0)
+		is_filtered = plumb_uretprobe_is_filtered();
+	return is_filtered ? "this kernel's return probes end processes whose seccomp filter "
+			     "refuses the system call uretprobe"
+			   : NULL;
+}
+
+int plumb_return_danger(struct plumb_user_file *f, const struct plumb_options *o)
+{
+	struct plumb_return_danger *danger = &f->danger;
 	const bool is_c = plumb_elf_is_c_library(f->shown);
 	struct search cxx = {.o = o};
 	struct plumb_elf file;
@@ -53,12 +66,14 @@ int plumb_return_danger(const struct plumb_user_file *f, const struct plumb_opti
 	else if (!is_c && plumb_elf_may_unwind(file.elf))
 		danger->possible = "C++ may be loaded later, and an exception through its return "
 				   "probe would end the program";
+	if (!danger->certain && !danger->possible)
+		danger->of_kernel = danger_of_kernel();
 close:
 	plumb_elf_close(&file);
 	return err;
 }
 
-bool plumb_is_cancellation_point(const struct plumb_userfuncs *u, const struct plumb_userfunc *one)
+static bool is_cancellation_point(const char *name)
 {
 	static const char *const points[] = {
 		"accept",
@@ -106,7 +121,17 @@ bool plumb_is_cancellation_point(const struct plumb_userfuncs *u, const struct p
 	};
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
-		if (!strcmp(one->name, points[i]))
-			return plumb_elf_is_c_library(u->shown ?: u->path);
+		if (!strcmp(name, points[i]))
+			return true;
 	return false;
+}
+
+void plumb_find_cancellation_points(struct plumb_userfuncs *found)
+{
+	if (!plumb_elf_is_c_library(found->path))
+		return;
+	for (size_t i = 0; i < found->n; i++)
+		if (is_cancellation_point(found->list[i].name))
+			found->list[i].return_caveat = "threads of C++ that are cancelled there do "
+						       "not run their destructors";
 }

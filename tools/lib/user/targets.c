@@ -144,28 +144,23 @@ static void merge_userfuncs(struct plumb_userfuncs *all, struct plumb_userfuncs 
 static int drop_unprobed(struct plumb_userfuncs *u)
 {
 	const char *obstacle = NULL;
-	size_t n = 0;
+	size_t n = u->n;
 	int err = 0;
 
 	for (size_t i = 0; i < u->n; i++) {
-		if (!u->list[i].obstacle) {
-			struct plumb_userfunc swapped = u->list[n];
-
-			u->list[n++] = u->list[i];
-			u->list[i] = swapped;
+		if (!u->list[i].obstacle)
 			continue;
-		}
 		obstacle = u->list[i].obstacle;
 		plumb_info("%s in %s: %s", u->list[i].name, u->path, obstacle);
+		u->list[i].is_unwanted = true;
+		n--;
 	}
 	if (!n)
 		err = plumb_error(EINVAL, "%s in %s: %s", u->list[0].name, u->path, obstacle);
 	else if (n < u->n)
 		plumb_warn("%zu of %zu functions in %s cannot be probed (-v says why)", u->n - n,
 			   u->n, u->path);
-	for (size_t i = n; i < u->n; i++)
-		plumb_userfunc_free(&u->list[i]);
-	u->n = n;
+	plumb_userfuncs_drop(u);
 	return err;
 }
 
@@ -237,9 +232,22 @@ int plumb_targets_find(struct plumb_targets *found, const char *const *patterns,
 	return err;
 }
 
+static void count_stepped(struct plumb_targets *t)
+{
+	memset(t->stepped, 0, sizeof(t->stepped));
+	for (size_t i = 0; i < t->n_files; i++)
+		for (size_t j = 0; j < t->files[i].n; j++)
+			t->stepped[t->files[i].list[j].is_stepped]++;
+	t->traced = !t->stepped[true] ? NULL
+		    : t->stepped[false]
+			    ? "a traced call whose first instruction is emulated"
+			    : "a traced call, whose first instruction is single-stepped";
+}
+
 int plumb_targets_count(struct plumb_targets *t)
 {
 	t->n = plumb_targets_first_of(t, t->n_files);
+	count_stepped(t);
 	if (t->n <= PLUMB_MAX_TARGETS)
 		return 0;
 	return plumb_error(E2BIG, "%zu targets, at most %d: narrow the glob, or trace in parts",
@@ -265,48 +273,30 @@ size_t plumb_targets_first_of(const struct plumb_targets *t, size_t file)
 	return first;
 }
 
-/* The file of target *I, which becomes its number in it; N_FILES: it is none of a file. */
+/* The file of target *I, a user function, which becomes its number in it. */
 static size_t file_of(const struct plumb_targets *t, size_t *i)
 {
-	size_t file = 0, first = plumb_targets_first_of(t, 0);
+	size_t file = 0;
 
-	if (*i < first)
-		return t->n_files;
-	for (*i -= first; file < t->n_files && *i >= t->files[file].n; file++)
+	for (*i -= plumb_targets_first_of(t, 0); file < t->n_files && *i >= t->files[file].n;
+	     file++)
 		*i -= t->files[file].n;
 	return file;
 }
 
-bool plumb_targets_is_stepped(const struct plumb_targets *t, size_t i)
+struct plumb_target plumb_targets_at(const struct plumb_targets *t, size_t i)
 {
-	const size_t file = file_of(t, &i);
+	size_t file;
 
-	return file < t->n_files && t->files[file].list[i].is_stepped;
-}
-
-size_t plumb_targets_stepped(const struct plumb_targets *t, bool is_stepped)
-{
-	size_t n = 0;
-
-	for (size_t i = t->functions.n + t->tracepoints.n; i < t->n; i++)
-		n += plumb_targets_is_stepped(t, i) == is_stepped;
-	return n;
-}
-
-const char *plumb_targets_traced(const struct plumb_targets *t)
-{
-	if (!plumb_targets_stepped(t, true))
-		return NULL;
-	return plumb_targets_stepped(t, false)
-		       ? "a traced call whose first instruction is emulated"
-		       : "a traced call, whose first instruction is single-stepped";
-}
-
-enum plumb_target_kind plumb_targets_kind(const struct plumb_targets *t, size_t i)
-{
 	if (i < t->functions.n)
-		return PLUMB_TARGET_FUNCTION;
-	return i < t->functions.n + t->tracepoints.n ? PLUMB_TARGET_TRACEPOINT : PLUMB_TARGET_USER;
+		return (struct plumb_target){PLUMB_TARGET_FUNCTION,
+					     .function = &t->functions.all[i]};
+	if (i - t->functions.n < t->tracepoints.n)
+		return (struct plumb_target){PLUMB_TARGET_TRACEPOINT,
+					     .tracepoint =
+						     &t->tracepoints.list[i - t->functions.n]};
+	file = file_of(t, &i);
+	return (struct plumb_target){PLUMB_TARGET_USER, .userfunc = &t->files[file].list[i]};
 }
 
 static const char *last_part(const char *path)
@@ -344,12 +334,11 @@ static const char *name_userfunc(const struct plumb_targets *t, size_t i, bool w
 const char *plumb_targets_name(const struct plumb_targets *t, size_t i, bool whole, char *text,
 			       size_t size)
 {
-	switch (plumb_targets_kind(t, i)) {
-	case PLUMB_TARGET_FUNCTION:
+	const struct plumb_target target = plumb_targets_at(t, i);
+
+	if (target.function)
 		return plumb_probe_name(&t->functions, i, text, size);
-	case PLUMB_TARGET_TRACEPOINT:
-		return plumb_tracepoint_name(&t->tracepoints.list[i - t->functions.n], text, size);
-	default:
-		return name_userfunc(t, i, whole, text, size);
-	}
+	if (target.tracepoint)
+		return plumb_tracepoint_name(target.tracepoint, text, size);
+	return name_userfunc(t, i, whole, text, size);
 }

@@ -20,6 +20,7 @@ struct note {
 
 struct reading {
 	Elf *elf;
+	int machine;         /* of the file: EM_X86_64, ... */
 	const char *pattern; /* PROVIDER:NAME, a glob */
 	uint64_t base;       /* address of section .stapsdt.base, which notes also have; 0: none */
 	struct plumb_userfuncs *found;
@@ -77,6 +78,7 @@ static void take(const struct reading *r, const struct note *note)
 		return;
 	}
 	place.arguments = plumb_copied(note->arguments);
+	place.machine = r->machine;
 	u = plumb_append(r->found->list, r->found->n);
 	*u = (struct plumb_userfunc){.name = name, .offset = place.offset};
 	*plumb_append(u->places, u->n_places) = place;
@@ -132,9 +134,11 @@ static void collect(Elf *elf, const char *pattern, struct plumb_userfuncs *found
 	struct reading r = {.elf = elf, .pattern = pattern, .found = found};
 	Elf_Data *data = NULL;
 	GElf_Shdr header;
+	GElf_Ehdr file;
 	Elf_Scn *notes;
 
 	*found = (struct plumb_userfuncs){.is_usdt = true};
+	r.machine = gelf_getehdr(elf, &file) ? file.e_machine : EM_NONE;
 	if (plumb_elf_section(elf, ".stapsdt.base", &header))
 		r.base = header.sh_addr;
 	notes = plumb_elf_section(elf, ".note.stapsdt", &header);

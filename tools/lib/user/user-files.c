@@ -16,9 +16,9 @@
 #include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/owners.h>
 #include <plumb/user/mappings.h>
+#include <plumb/user/user-targets.h>
 
-static struct plumb_user_file files[PLUMB_MAX_USER_FILES];
-static size_t n_files;
+struct plumb_user_files plumb_user_files;
 
 /* A pattern's FILE, and what was found of it. */
 struct meaning {
@@ -30,25 +30,22 @@ struct meaning {
 	const struct plumb_user_file *added; /* the last, if it was not known before */
 };
 
-struct plumb_user_file *plumb_user_file_at(size_t i)
-{
-	return i < n_files ? &files[i] : NULL;
-}
-
 static struct plumb_user_file *find(const struct stat *st, bool is_usdt)
 {
-	for (size_t i = 0; i < n_files; i++)
-		if (files[i].st.st_dev == st->st_dev && files[i].st.st_ino == st->st_ino &&
-		    files[i].is_usdt == is_usdt)
-			return &files[i];
+	for (size_t i = 0; i < plumb_user_files.n; i++)
+		if (plumb_user_files.list[i].st.st_dev == st->st_dev &&
+		    plumb_user_files.list[i].st.st_ino == st->st_ino &&
+		    plumb_user_files.list[i].is_usdt == is_usdt)
+			return &plumb_user_files.list[i];
 	return NULL;
 }
 
 /* Whether another file has that path: of another process, or one that was replaced. */
 static bool is_shown(const char *path, bool is_usdt)
 {
-	for (size_t i = 0; i < n_files; i++)
-		if (files[i].is_usdt == is_usdt && !strcmp(files[i].shown, path))
+	for (size_t i = 0; i < plumb_user_files.n; i++)
+		if (plumb_user_files.list[i].is_usdt == is_usdt &&
+		    !strcmp(plumb_user_files.list[i].shown, path))
 			return true;
 	return false;
 }
@@ -80,13 +77,13 @@ static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_
 	f = find(&st, m->is_usdt);
 	if (f) {
 		close(fd);
-	} else if (n_files == PLUMB_MAX_USER_FILES) {
+	} else if (plumb_user_files.n == PLUMB_MAX_USER_FILES) {
 		close(fd);
 		return plumb_error(E2BIG, "at most %d files", PLUMB_MAX_USER_FILES);
 	} else {
 		const bool is_other = is_shown(shown, m->is_usdt);
 
-		m->added = f = &files[n_files];
+		m->added = f = &plumb_user_files.list[plumb_user_files.n];
 		*f = (struct plumb_user_file){
 			.typed = m->file,
 			.shown = is_other ? plumb_text("%s (inode %llu)", shown,
@@ -98,7 +95,7 @@ static int add(struct meaning *m, const char *shown, int fd, pid_t pid, bool of_
 			.of_host = of_host && !is_other,
 			.st = st,
 		};
-		n_files++;
+		plumb_user_files.n++;
 	}
 	f->patterns |= 1ULL << m->pattern;
 	return 0;
@@ -203,10 +200,10 @@ static int open_of_process(struct meaning *m, pid_t pid)
 	return err;
 }
 
-int plumb_user_files_open(const char *file, bool is_usdt, size_t pattern, const uint32_t *pids,
-			  size_t n)
+int plumb_user_files_open(const struct plumb_user_pattern *pattern, size_t number,
+			  const uint32_t *pids, size_t n)
 {
-	struct meaning m = {.file = file, .pattern = pattern, .is_usdt = is_usdt};
+	struct meaning m = {.file = pattern->file, .pattern = number, .is_usdt = pattern->is_usdt};
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
@@ -240,7 +237,7 @@ bool plumb_user_file_may_be(size_t file, pid_t pid, const struct plumb_vma *area
 {
 	char why[128];
 
-	if (st->st_uid == plumb_user_file_at(file)->st.st_uid ||
+	if (st->st_uid == plumb_user_files.list[file].st.st_uid ||
 	    plumb_owner_is_known(pid, st->st_uid, why, sizeof(why)))
 		return true;
 	plumb_warn("%s, as process %d maps it, is not traced: it %s", area->path, pid, why);

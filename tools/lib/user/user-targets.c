@@ -8,6 +8,8 @@
 #include <plumb/core/log.h>
 #include <plumb/core/memory.h>
 #include <plumb/user/ifunc.h>
+#include <plumb/user/return-danger.h>
+#include <plumb/user/targets.h>
 #include <plumb/user/uprobe-defects.h>
 #include <plumb/user/usdt.h>
 
@@ -17,6 +19,17 @@ void plumb_user_pattern_parse(const char *text, struct plumb_user_pattern *p)
 	p->file = plumb_copied(strchr(text, ':') + 1);
 	p->name = strchr(p->file, ':');
 	*p->name++ = 0;
+}
+
+void plumb_user_pattern_take(const char *text, const char *prefix, struct plumb_user_pattern *p)
+{
+	const bool has_prefix = !strncmp(text, prefix, strlen(prefix));
+	char *target = plumb_text("%s%s", has_prefix ? "" : prefix, text);
+
+	if (plumb_target_flaw(target))
+		plumb_usage_error("%s: %s", plumb_target_flaw(target), text);
+	plumb_user_pattern_parse(target, p);
+	free(target);
 }
 
 /* The function that the process calls by the name of an ifunc; -ENODATA: it is none. */
@@ -200,6 +213,12 @@ static void say(const struct plumb_user_pattern *p, const char *shown,
 
 /* --- all --- */
 
+static void check_returns(int fd, struct plumb_userfuncs *found)
+{
+	plumb_userfuncs_check_returns(fd, found);
+	plumb_find_cancellation_points(found);
+}
+
 static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p,
 		   enum plumb_user_purpose purpose, bool is_first, struct plumb_userfuncs *found)
 {
@@ -217,7 +236,7 @@ static int find_in(int fd, const char *shown, const struct plumb_user_pattern *p
 	if (!err)
 		plumb_uprobe_refuse_nops(fd, found);
 	if (!err && purpose == PLUMB_USER_CALLS)
-		plumb_userfuncs_check_returns(fd, found);
+		check_returns(fd, found);
 	return err;
 }
 
@@ -236,6 +255,6 @@ int plumb_user_target_find(const struct plumb_user_file *f, const struct plumb_u
 	if (err == -ENODATA)
 		return find_in(f->fd, f->shown, p, purpose, true, found);
 	if (!err && purpose == PLUMB_USER_CALLS)
-		plumb_userfuncs_check_returns(f->fd, found);
+		check_returns(f->fd, found);
 	return err;
 }

@@ -20,6 +20,18 @@ void plumb_userfunc_free(struct plumb_userfunc *u)
 	*u = (struct plumb_userfunc){};
 }
 
+void plumb_userfuncs_drop(struct plumb_userfuncs *u)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->n; i++)
+		if (u->list[i].is_unwanted)
+			plumb_userfunc_free(&u->list[i]);
+		else
+			u->list[n++] = u->list[i];
+	u->n = n;
+}
+
 void plumb_userfuncs_free(struct plumb_userfuncs *u)
 {
 	for (size_t i = 0; i < u->n; i++)
