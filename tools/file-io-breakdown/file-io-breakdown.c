@@ -247,7 +247,7 @@ static void counts_json(json_t *json, const struct plumb_report *r)
 
 static const struct plumb_inflight inflight = {
 	PLUMB_SYSCALLS_INFLIGHT,
-	.read = flights_read,
+	.describe = flights_describe,
 	.print = flights_print,
 	.add_json = flights_json,
 };

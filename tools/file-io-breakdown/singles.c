@@ -190,19 +190,16 @@ static int print(const void *record, FILE *out)
 
 /* --- calls that have not ended --- */
 
-void flights_read(const struct plumb_run *run, const struct plumb_state *state,
-		  struct plumb_flights *to)
+void flights_describe(const struct plumb_run *run, const struct plumb_state *state,
+		      struct plumb_flight *f)
 {
 	static int own, task;
-	const size_t n = to->n;
 
 	if (!own) {
 		own = plumb_states_offset(run->instance.bpf.object, "call_thread", "own");
 		task = plumb_states_offset(run->instance.bpf.object, "io_call", "task");
 	}
-	plumb_flight_read_syscall(run, state, to);
-	if (to->n > n)
-		to->all[n].own = plumb_state_word(state->value, own + task);
+	f->own = plumb_state_word(state->value, own + task);
 }
 
 /* The parts of ONE, which add up to its age NS; false: it began before the trace, or has ended. */

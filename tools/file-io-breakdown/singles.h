@@ -23,8 +23,8 @@ int singles_add(const void *record, size_t size);
 int singles_print(bool all, uint64_t *again);
 
 /* The callbacks of struct plumb_inflight. */
-void flights_read(const struct plumb_run *run, const struct plumb_state *state,
-		  struct plumb_flights *to);
+void flights_describe(const struct plumb_run *run, const struct plumb_state *state,
+		      struct plumb_flight *f);
 void flights_print(const struct plumb_run *run, const struct plumb_flights *f, size_t n, FILE *out);
 void flights_json(const struct plumb_run *run, const struct plumb_flights *f,
 		  const struct plumb_flight *one, json_t *json);

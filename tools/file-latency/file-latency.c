@@ -214,10 +214,12 @@ static void calibrate(struct plumb_run *run)
 /* ---- */
 
 static const struct plumb_inflight inflight = {
+	.kind = &plumb_functions_inflight,
 	.heading = "OP",
 	.json = "op",
 	.min_ns = &min_ns,
-	.read = operations_read,
+	.state = "file_thread",
+	.describe = operations_describe,
 	.read_rest = operations_read_uring,
 	.name = operations_name,
 };

@@ -40,13 +40,11 @@ void operations_use(const __u32 *targets)
  * With tracepoints the state is that of file-latency-raw.bpf.c.  Of functions it has the calls that
  * have ended, and whose threads wait on their way out.
  */
-static void read_call(const struct plumb_run *run, const struct plumb_state *state,
-		      struct plumb_flights *to)
+void operations_describe(const struct plumb_run *run, const struct plumb_state *state,
+			 struct plumb_flight *f)
 {
 	const bool function = run->instance.bpf.function;
 	const struct bpf_object *o = run->instance.bpf.object;
-	struct plumb_flight f =
-		plumb_flight_of(run, state, function ? "function_thread" : "file_thread");
 	static int op;
 
 	if (!op && function)
@@ -54,17 +52,7 @@ static void read_call(const struct plumb_run *run, const struct plumb_state *sta
 		     plumb_states_offset(o, "file_call", "op");
 	else if (!op)
 		op = plumb_states_offset(o, "file_thread", "op");
-	f.what = (uint32_t)plumb_state_word(state->value, op) | IS_OPERATION;
-	if (f.start)
-		plumb_flights_add(to, &f);
-}
-
-void operations_read(const struct plumb_run *run, const struct plumb_state *state,
-		     struct plumb_flights *to)
-{
-	if (run->instance.bpf.function)
-		plumb_flight_read_function(run, state, to);
-	read_call(run, state, to);
+	f->what = (uint32_t)plumb_state_word(state->value, op) | IS_OPERATION;
 }
 
 /*

@@ -10,8 +10,8 @@
 #include "file-latency.h"
 
 /* As in struct plumb_inflight. */
-void operations_read(const struct plumb_run *run, const struct plumb_state *state,
-		     struct plumb_flights *to);
+void operations_describe(const struct plumb_run *run, const struct plumb_state *state,
+			 struct plumb_flight *f);
 void operations_read_uring(const struct plumb_run *run, struct plumb_flights *to);
 void operations_name(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);

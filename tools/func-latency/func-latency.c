@@ -236,8 +236,6 @@ static void finish(const struct plumb_run *run, const struct plumb_snapshot *tot
 static const struct plumb_inflight inflight = {
 	PLUMB_FUNCTIONS_INFLIGHT,
 	.min_ns = &min_ns,
-	.find = plumb_flight_find_function,
-	.read = plumb_flight_read_function,
 };
 
 static struct plumb_tool tool = {

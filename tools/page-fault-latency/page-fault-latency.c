@@ -131,22 +131,14 @@ static void calibrate(struct plumb_run *run)
 
 /* ---- faults in flight ---- */
 
-static void read_fault(const struct plumb_run *run, const struct plumb_state *state,
-		       struct plumb_flights *to)
+static void describe(const struct plumb_run *run, const struct plumb_state *state,
+		     struct plumb_flight *f)
 {
 	static int address;
-	struct plumb_flight f;
 
-	if (run->instance.bpf.function) {
-		plumb_flight_read_function(run, state, to);
-		return;
-	}
 	if (!address)
 		address = plumb_states_offset(run->instance.bpf.object, "fault_thread", "address");
-	f = plumb_flight_of(run, state, "fault_thread");
-	f.what = plumb_state_word(state->value, address);
-	if (f.start)
-		plumb_flights_add(to, &f);
+	f->what = plumb_state_word(state->value, address);
 }
 
 /* Calls of the function have none. */
@@ -160,11 +152,11 @@ static void name_address(const struct plumb_run *run, const struct plumb_flight 
 }
 
 static const struct plumb_inflight inflight = {
+	.kind = &plumb_functions_inflight,
 	.heading = "ADDRESS",
 	.json = "address",
-	.read = read_fault,
-	.read_rest = plumb_flight_read_inflight_slots,
-	.is_ageless = plumb_flight_is_ageless,
+	.state = "fault_thread",
+	.describe = describe,
 	.name = name_address,
 };
 

@@ -124,9 +124,8 @@ static struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_inflight inflight = {
-	.min_ns = &plumb_syscall_selection.min_ns,
 	PLUMB_SYSCALLS_INFLIGHT,
-	.read = plumb_flight_read_syscall,
+	.min_ns = &plumb_syscall_selection.min_ns,
 };
 
 static int prepare(struct plumb_options *o)

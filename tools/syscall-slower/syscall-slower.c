@@ -33,9 +33,8 @@ static struct kept *kept;
 
 /* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
-	.min_ns = &plumb_syscall_selection.min_ns,
 	PLUMB_SYSCALLS_INFLIGHT,
-	.read = plumb_flight_read_syscall,
+	.min_ns = &plumb_syscall_selection.min_ns,
 };
 
 static void set_buffer(const char *option, const char *text, struct plumb_options *o)

@@ -30,6 +30,14 @@ static bool only_errors;
 
 static const char *const function = "tcp_sendmsg";
 static struct plumb_functions functions;
+
+/* Messages that TCP has not taken yet. */
+static struct plumb_inflight inflight = {
+	PLUMB_FUNCTIONS_INFLIGHT,
+	.min_ns = &config.min_ns,
+	.state = "sending_thread",
+};
+
 /* Before 6.5 TCP gets pages, as from sendfile, by tcp_sendpage(), which is not traced. */
 static bool pages_pass_by;
 
@@ -66,8 +74,18 @@ static void read_labels(const char *option, const char *text, struct plumb_optio
 		exit(EXIT_FAILURE);
 }
 
+static bool is_filter(const struct tcp_filter *f)
+{
+	return f->n_prefixes || f->n_ports;
+}
+
 static void complete(struct plumb_options *o)
 {
+	/* /proc does not show a send's addresses and size: with these filters none is sought there.
+	 */
+	if (is_filter(&config.remote) || is_filter(&config.local) || config.min_size ||
+	    config.max_size != UINT64_MAX)
+		inflight.proc = NULL;
 	config.only_errors = only_errors;
 	if (config.min_size > config.max_size)
 		plumb_usage_error("--min-size is above --max-size");
@@ -188,37 +206,6 @@ static struct plumb_mechanism mechanisms[] = {
 		.open = open_raw,
 		.programs = raw_programs,
 	},
-};
-
-/* /proc does not show a send's addresses and size: with these filters no thread is found. */
-static bool find_inflight(const struct plumb_run *run, struct plumb_flight *f)
-{
-	const struct tcp_filter *remote = &config.remote, *local = &config.local;
-
-	return !(remote->n_prefixes || remote->n_ports || local->n_prefixes || local->n_ports ||
-		 config.min_size || config.max_size != UINT64_MAX) &&
-	       plumb_flight_find_function(run, f);
-}
-
-/* Messages that TCP has not taken yet; with tracepoints the state has no stack of calls. */
-static void read_sending(const struct plumb_run *run, const struct plumb_state *state,
-			 struct plumb_flights *to)
-{
-	const bool function = run->instance.bpf.function;
-	struct plumb_flight f;
-
-	if (function)
-		plumb_flight_read_function(run, state, to);
-	f = plumb_flight_of(run, state, function ? "function_thread" : "sending_thread");
-	if (f.start)
-		plumb_flights_add(to, &f);
-}
-
-static const struct plumb_inflight inflight = {
-	PLUMB_FUNCTIONS_INFLIGHT,
-	.min_ns = &config.min_ns,
-	.find = find_inflight,
-	.read = read_sending,
 };
 
 /* The most sockets of MPTCP so far, in this network namespace: they do not call tcp_sendmsg. */

@@ -193,10 +193,10 @@ static void name_flight(const struct plumb_run *run, const struct plumb_flight *
 }
 
 static const struct plumb_inflight inflight = {
+	.kind = &plumb_functions_inflight,
 	.heading = "START",
 	.json = "start",
 	.min_ns = (const __u64 *)&min_ns,
-	.read = plumb_flight_read_function,
 	.name = name_flight,
 };
 

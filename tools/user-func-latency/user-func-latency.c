@@ -198,10 +198,10 @@ static void name_flight(const struct plumb_run *run, const struct plumb_flight *
 
 /* Where a thread is in user space is not known: calls that began before are not found. */
 static const struct plumb_inflight inflight = {
+	.kind = &plumb_functions_inflight,
 	.heading = "FUNCTION",
 	.json = "function",
 	.min_ns = (const __u64 *)&user_func.min_ns,
-	.read = plumb_flight_read_function,
 	.name = name_flight,
 };
 

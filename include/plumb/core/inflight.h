@@ -63,29 +63,54 @@ struct plumb_in_flight {
 	void (*json)(json_t *json, const struct plumb_report *r);
 };
 
+/* Calls whose states the library reads: plumb_syscalls_inflight, plumb_functions_inflight. */
+struct plumb_inflight_kind {
+	/* As in struct plumb_inflight. */
+	bool (*find)(const struct plumb_run *run, struct plumb_flight *f);
+	void (*read)(const struct plumb_run *run, const struct plumb_state *state,
+		     struct plumb_flights *to);
+	void (*read_rest)(const struct plumb_run *run, struct plumb_flights *to);
+	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+		     size_t size);
+	/* Whether the mechanism traces such calls; NULL: each does. */
+	bool (*is_traced)(const struct plumb_run *run);
+	/* True if the programs keep no state with the age of a call; NULL: they always do. */
+	bool (*is_ageless)(const struct plumb_run *run);
+};
+
 /* How a tool finds and describes the calls that its threads are in. */
 struct plumb_inflight {
+	const struct plumb_inflight_kind *kind; /* NULL: another one */
 	const char *heading, *json; /* the name of plumb_flight.what: "CALL", "syscall" */
 	/* Younger or older calls are not reported; NULL: all are. */
 	const __u64 *min_ns, *max_ns;
 	/* Sleeps, not calls: states are valid only as long as the programs are attached. */
 	bool sleeps;
 	/*
-	 * Finds the traced call that the thread of F, which has no state, is in; false: none, or
-	 * F->hidden is set.  NULL: /proc does not have it.
-	 */
-	bool (*find)(const struct plumb_run *run, struct plumb_flight *f);
-	/* What find() reads in /proc/PID/task/TID ("syscall", "stack"), which takes capabilities.
+	 * What find() reads in /proc/PID/task/TID ("syscall", "stack"), which takes capabilities;
+	 * NULL: /proc does not have such calls, and none from before the trace is found.
 	 */
 	const char *proc;
-	/* Adds the calls of the thread whose state is STATE; NULL: there are no states. */
+	/*
+	 * Finds the traced call that the thread of F, which has no state, is in; false: none, or
+	 * F->hidden is set.  NULL: as KIND does.
+	 */
+	bool (*find)(const struct plumb_run *run, struct plumb_flight *f);
+	/*
+	 * The struct that is the state of a thread, unless KIND is traced: it is in a call that
+	 * began at the member start, or waits on its way out (the member ret, of sched/return.h).
+	 * NULL: there are no such states.
+	 */
+	const char *state;
+	/* Adds what the tool knows of F, a call found in STATE; NULL: nothing. */
+	void (*describe)(const struct plumb_run *run, const struct plumb_state *state,
+			 struct plumb_flight *f);
+	/* Instead: adds the calls of the thread whose state is STATE. */
 	void (*read)(const struct plumb_run *run, const struct plumb_state *state,
 		     struct plumb_flights *to);
-	/* Adds calls that are kept elsewhere; NULL: there are none. */
+	/* Adds calls that are kept elsewhere; NULL: there are none, but of KIND. */
 	void (*read_rest)(const struct plumb_run *run, struct plumb_flights *to);
-	/* True if the programs keep no state with the age of a call; NULL: they always do. */
-	bool (*is_ageless)(const struct plumb_run *run);
-	/* Formats plumb_flight.what; NULL: it is a number. */
+	/* Formats plumb_flight.what; NULL: as KIND does, or it is a number. */
 	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);
 	/* The stack of the thread; NULL: no stacks are reported. */

@@ -54,33 +54,24 @@ void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,
 			 struct plumb_frames *frames);
 
-/* For struct plumb_inflight of tools of system calls; what reads their states is beside it. */
+/* For struct plumb_inflight of tools of system calls. */
+extern const struct plumb_inflight_kind plumb_syscalls_inflight;
 #define PLUMB_SYSCALLS_INFLIGHT                                                                    \
-	.heading = "CALL", .json = "syscall", .find = plumb_flight_find_syscall,                   \
-	.proc = "syscall", .name = plumb_flight_name_syscall
-bool plumb_flight_find_syscall(const struct plumb_run *run, struct plumb_flight *f);
-void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_state *state,
-			       struct plumb_flights *to);
-void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_flight *f,
-			       char *text, size_t size);
+	.kind = &plumb_syscalls_inflight, .heading = "CALL", .json = "syscall", .proc = "syscall"
+
+/* The same for tools of functions of the kernel, or, without .proc, of programs. */
+extern const struct plumb_inflight_kind plumb_functions_inflight;
+#define PLUMB_FUNCTIONS_INFLIGHT                                                                   \
+	.kind = &plumb_functions_inflight, .heading = "FUNCTION", .json = "function",              \
+	.proc = "stack"
 
 /*
- * The call that a thread is in by its STATE, a struct TYPE, always the same one: it began at the
- * member start, if there is that, or else the thread waits on its way out (the member ret, of
- * sched/return.h), and it is not recorded then.  Its start is 0: there is none.
+ * For plumb_inflight_kind.read: the call that a thread is in by its STATE, a struct TYPE, always
+ * the same one, as plumb_inflight.state says; it is not recorded if the thread waits on its way
+ * out.  Its start is 0: there is none.
  */
 struct plumb_flight plumb_flight_of(const struct plumb_run *run, const struct plumb_state *state,
 				    const char *type);
-
-/* The same for tools of kernel functions; with .find, which selects calls as the tool does. */
-#define PLUMB_FUNCTIONS_INFLIGHT                                                                   \
-	.heading = "FUNCTION", .json = "function", .proc = "stack",                                \
-	.read_rest = plumb_flight_read_inflight_slots, .is_ageless = plumb_flight_is_ageless,      \
-	.name = plumb_flight_name_function
-bool plumb_flight_find_function(const struct plumb_run *run, struct plumb_flight *f);
-void plumb_flight_read_function(const struct plumb_run *run, const struct plumb_state *state,
-				struct plumb_flights *to);
-bool plumb_flight_is_ageless(const struct plumb_run *run);
-void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to);
-void plumb_flight_name_function(const struct plumb_run *run, const struct plumb_flight *f,
-				char *text, size_t size);
+/* Adds it, if it has a start, as the tool describes it. */
+void plumb_flights_take(const struct plumb_run *run, const struct plumb_state *state,
+			struct plumb_flight *f, struct plumb_flights *to);

@@ -59,7 +59,7 @@ static const struct plumb_function *find(const struct plumb_functions *functions
 }
 
 /* Finds the innermost traced function in which the thread sleeps. */
-bool plumb_flight_find_function(const struct plumb_run *run, struct plumb_flight *f)
+static bool find_function(const struct plumb_run *run, struct plumb_flight *f)
 {
 	const struct plumb_functions *functions = run->tool->mechanisms.functions;
 	const struct plumb_function *found = NULL;
@@ -90,8 +90,9 @@ static const void *frame_at(const void *state, uint32_t i)
 	return (const char *)state + at.frames + i * at.frame;
 }
 
-void plumb_flight_read_function(const struct plumb_run *run, const struct plumb_state *state,
-				struct plumb_flights *to)
+/* The calls on its stack, and the one that waits on its way out. */
+static void read_functions(const struct plumb_run *run, const struct plumb_state *state,
+			   struct plumb_flights *to)
 {
 	struct plumb_flight f = {.pid = state->pid,
 				 .tid = state->tid,
@@ -110,9 +111,11 @@ void plumb_flight_read_function(const struct plumb_run *run, const struct plumb_
 		if (plumb_state_word(frame, at.place))
 			plumb_flights_add(to, &f);
 	}
+	f = plumb_flight_of(run, state, "function_thread");
+	plumb_flights_take(run, state, &f, to);
 }
 
-void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to)
+static void read_inflight_slots(const struct plumb_run *run, struct plumb_flights *to)
 {
 	const struct function_config *config = run->instance.bpf.function;
 	struct plumb_flight f = {.kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
@@ -135,14 +138,28 @@ void plumb_flight_read_inflight_slots(const struct plumb_run *run, struct plumb_
 	}
 }
 
+static bool are_traced(const struct plumb_run *run)
+{
+	return run->instance.bpf.function;
+}
+
 /* True if calls are only in session cookies, which the loader cannot read. */
-bool plumb_flight_is_ageless(const struct plumb_run *run)
+static bool are_ageless(const struct plumb_run *run)
 {
 	return run->instance.bpf.function && !run->instance.bpf.function->frames;
 }
 
-void plumb_flight_name_function(const struct plumb_run *run, const struct plumb_flight *f,
-				char *text, size_t size)
+static void name_function(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+			  size_t size)
 {
 	plumb_probe_name(run->tool->mechanisms.functions, f->what, text, size);
 }
+
+const struct plumb_inflight_kind plumb_functions_inflight = {
+	.find = find_function,
+	.read = read_functions,
+	.read_rest = read_inflight_slots,
+	.name = name_function,
+	.is_traced = are_traced,
+	.is_ageless = are_ageless,
+};

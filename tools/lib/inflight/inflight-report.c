@@ -57,11 +57,17 @@ static void print_age(const struct plumb_report *r, const struct plumb_flight *o
 			      one->before ? "*" : " ");
 }
 
+static bool has_name(const struct plumb_inflight *inflight)
+{
+	return inflight->name || inflight->kind;
+}
+
 static void name(const struct plumb_report *r, const struct plumb_flight *one, char *text,
 		 size_t size)
 {
-	if (r->run->tool->inflight->name)
-		r->run->tool->inflight->name(r->run, one, text, size);
+	if (has_name(r->run->tool->inflight))
+		(r->run->tool->inflight->name ?: r->run->tool->inflight->kind->name)(r->run, one,
+										     text, size);
 	else
 		snprintf(text, size, "%llu", (unsigned long long)one->what);
 }
@@ -238,7 +244,7 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 	json_object_set_new(j, "tid", json_integer(one->tid));
 	json_object_set_new(j, "comm", plumb_json_text(comm));
 	json_object_set_new(j, inflight->json,
-			    inflight->name ? plumb_json_text(call) : plumb_json_u64(one->what));
+			    has_name(inflight) ? plumb_json_text(call) : plumb_json_u64(one->what));
 	json_object_set_new(j, "age_ns",
 			    one->start ? plumb_json_u64(plumb_flight_age(r->flights, one))
 				       : json_null());

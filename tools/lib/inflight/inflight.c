@@ -55,13 +55,15 @@ static bool is_older(const struct plumb_flights *f, const struct plumb_flight *o
 
 static bool is_ageless(const struct plumb_run *run)
 {
-	return run->tool->inflight->is_ageless && run->tool->inflight->is_ageless(run);
+	const struct plumb_inflight_kind *kind = run->tool->inflight->kind;
+
+	return kind && kind->is_ageless && kind->is_ageless(run);
 }
 
 /* Whether threads are sought in /proc: those of a command begin in the trace. */
 static bool are_sought(const struct plumb_run *run)
 {
-	return run->tool->inflight && run->tool->inflight->find &&
+	return run->tool->inflight && run->tool->inflight->proc &&
 	       !(run->child && !is_ageless(run)) && !plumb_pids_are_foreign();
 }
 
@@ -72,8 +74,10 @@ struct search {
 
 static bool is_inside(const struct plumb_run *run, struct plumb_flight *one)
 {
-	one->runs = run->tool->inflight->read_rest ? runs_of(one) : 0;
-	return run->tool->inflight->find(run, one);
+	const struct plumb_inflight *inflight = run->tool->inflight;
+
+	one->runs = inflight->kind && inflight->kind->read_rest ? runs_of(one) : 0;
+	return (inflight->find ?: inflight->kind->find)(run, one);
 }
 
 static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
@@ -106,7 +110,7 @@ static void find(const struct plumb_run *run, struct plumb_flights *f, bool fina
 		f->n = 0;
 	hides = (plumb_pids_are_foreign() || plumb_pid_namespace()) && !run->options.n_pids &&
 		!run->options.n_tids;
-	f->cut = run->tool->inflight && run->tool->inflight->find && hides && !run->child;
+	f->cut = run->tool->inflight && run->tool->inflight->proc && hides && !run->child;
 	if (!are_sought(run))
 		return;
 	if (!f->searched) {
@@ -147,17 +151,30 @@ struct reading {
 	struct plumb_flights seen, *to;
 };
 
+static bool is_traced(const struct plumb_run *run, const struct plumb_inflight_kind *kind)
+{
+	return kind && (!kind->is_traced || kind->is_traced(run));
+}
+
 /* A thread with a state has begun a call in the trace, so it is not inside one from before. */
 static void read_state(void *context, const struct plumb_state *state)
 {
 	const struct reading *r = context;
-	struct plumb_flight key = {.tid = state->tid}, *seen = NULL;
+	const struct plumb_inflight *inflight = r->run->tool->inflight;
+	struct plumb_flight key = {.tid = state->tid}, *seen = NULL, one;
 
 	if (r->seen.n)
 		seen = bsearch(&key, r->seen.all, r->seen.n, sizeof(key), by_tid);
 	if (seen && seen->before)
 		seen->pid = 0;
-	r->run->tool->inflight->read(r->run, state, r->to);
+	if (inflight->read) {
+		inflight->read(r->run, state, r->to);
+	} else if (is_traced(r->run, inflight->kind)) {
+		inflight->kind->read(r->run, state, r->to);
+	} else if (inflight->state) {
+		one = plumb_flight_of(r->run, state, inflight->state);
+		plumb_flights_take(r->run, state, &one, r->to);
+	}
 }
 
 /* Whether the thread is among the first N flights, whose ages are known and which are sorted by
@@ -251,6 +268,7 @@ static uint64_t tidy(const struct plumb_run *run, struct plumb_flights *f)
 static void read_all(const struct plumb_run *run, struct plumb_flights *f, uint64_t in_flight,
 		     uint64_t at, bool final)
 {
+	const struct plumb_inflight_kind *kind = run->tool->inflight->kind;
 	struct reading r = {.run = run, .seen = *f, .to = f};
 	uint64_t begun;
 
@@ -264,6 +282,8 @@ static void read_all(const struct plumb_run *run, struct plumb_flights *f, uint6
 	    (plumb_pids_are_foreign() ||
 	     !plumb_states_each(run, deadline(run, final), read_state, &r)))
 		f->cut = true;
+	if (in_flight && kind && kind->read_rest)
+		kind->read_rest(run, f);
 	if (in_flight && run->tool->inflight->read_rest)
 		run->tool->inflight->read_rest(run, f);
 	add_seen(&r);
@@ -303,7 +323,7 @@ static uint64_t held_since(const struct plumb_run *run, const void *state, int o
 	size_t size;
 	void *held;
 
-	if (!map)
+	if (!map || offset < 0)
 		return 0;
 	memcpy(&ret, (const char *)state + offset, sizeof(ret));
 	if (!ret.left)
@@ -336,6 +356,16 @@ struct plumb_flight plumb_flight_of(const struct plumb_run *run, const struct pl
 	if (!f.start)
 		f.start = held_since(run, state->value, ret);
 	return f;
+}
+
+void plumb_flights_take(const struct plumb_run *run, const struct plumb_state *state,
+			struct plumb_flight *f, struct plumb_flights *to)
+{
+	if (!f->start)
+		return;
+	if (run->tool->inflight->describe)
+		run->tool->inflight->describe(run, state, f);
+	plumb_flights_add(to, f);
 }
 
 static const struct plumb_in_flight in_flight = {

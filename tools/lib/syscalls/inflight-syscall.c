@@ -54,7 +54,7 @@ static bool is_stopped(const struct plumb_flight *f)
 	return plumb_thread_stat(f->pid, f->tid, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
-bool plumb_flight_find_syscall(const struct plumb_run *run, struct plumb_flight *f)
+static bool find_syscall(const struct plumb_run *run, struct plumb_flight *f)
 {
 	const struct syscall_config *selection = run->tool->options.selection;
 	unsigned long long fd, size, stack;
@@ -135,8 +135,8 @@ static bool read_inflight_slot(const struct bpf_object *object, const void *stat
 	return f->start;
 }
 
-void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_state *state,
-			       struct plumb_flights *to)
+static void read_syscall(const struct plumb_run *run, const struct plumb_state *state,
+			 struct plumb_flights *to)
 {
 	struct plumb_flight f = plumb_flight_of(run, state, "call_thread");
 
@@ -147,11 +147,17 @@ void plumb_flight_read_syscall(const struct plumb_run *run, const struct plumb_s
 			 !read_inflight_slot(run->instance.bpf.object, state->value, &f)))
 		return;
 	read_stacks(state->value, &f);
-	plumb_flights_add(to, &f);
+	plumb_flights_take(run, state, &f, to);
 }
 
-void plumb_flight_name_syscall(const struct plumb_run *run, const struct plumb_flight *f,
-			       char *text, size_t size)
+static void name_syscall(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+			 size_t size)
 {
 	plumb_syscall_name(f->what, f->what >> 32, text, size);
 }
+
+const struct plumb_inflight_kind plumb_syscalls_inflight = {
+	.find = find_syscall,
+	.read = read_syscall,
+	.name = name_syscall,
+};
