@@ -33,7 +33,6 @@ static const char *const calls[] = {
 	"pwrite64", "pwritev", "pwritev2", "fsync",  "fdatasync", "sync_file_range",
 };
 
-static struct syscall_config selection = {.max_size = UINT64_MAX};
 static struct io_config config = {.slower_ns = UINT64_MAX};
 static struct io_place places[IO_PLACES];
 static struct block_hooks hooks;
@@ -85,7 +84,8 @@ static void select_calls(void)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++) {
 			snprintf(name, sizeof(name), "%s%s", prefixes[p], calls[i]);
-			plumb_syscall_select(&selection, name); /* not all tables have all */
+			plumb_syscall_select(&plumb_syscall_selection,
+					     name); /* not all tables have all */
 		}
 }
 
@@ -128,7 +128,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 			    "block_split", "block_bio_remap", "block_rq_issue", "block_rq_requeue",
 			    "block_rq_complete");
 	bpf->no_storage = true;
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &selection, calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
 	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
@@ -169,7 +169,7 @@ static const struct plumb_mechanism mechanisms[] = {
 	{
 		.name = "tracepoint",
 		.stability = STABILITY,
-		.skipped = plumb_syscall_tp_skipped,
+		.preemptible = PLUMB_AS_TRACEPOINTS,
 		.open = open_tracepoints,
 		.programs = tp_programs,
 		.vital = vital,
@@ -180,7 +180,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = STABILITY,
 		.open = open_tracepoints,
 		.remembers_rejected = true,
-		.preemptible = plumb_raw_tracepoints_can_be_preempted,
+		.preemptible = PLUMB_AS_RAW,
 		.programs = raw_programs,
 		.vital = vital,
 		.test_runs = run_programs,
@@ -276,8 +276,7 @@ int main(int argc, char **argv)
 			"           calls of the machine are slower too, by some 30 ns\n",
 		.options.list = options,
 		.options.complete = complete,
-		.options.selection = &selection,
-		.options.rings = plumb_rings_count,
+		.options.syscalls = &plumb_syscalls,
 		.keys.fields = fields(),
 		.keys.n_fields = N_FIELDS,
 		.keys.size = sizeof(struct io_key),

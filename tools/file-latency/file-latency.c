@@ -180,7 +180,7 @@ static const struct plumb_mechanism mechanisms[] = {
 			     "AIO is not seen",
 		.open = open_raw,
 		.remembers_rejected = true,
-		.preemptible = plumb_raw_tracepoints_can_be_preempted,
+		.preemptible = PLUMB_AS_RAW,
 		.programs = raw_programs,
 		.whole = whole,
 	},

@@ -270,7 +270,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 {
 	tool = its;
 	selection = calls;
-	tool->options.selection = NULL;
+	tool->options.syscalls = NULL;
 	tool->keys = keys;
 	tool->measure = (struct plumb_measure){.kind = PLUMB_TIMES};
 	tool->view = view;

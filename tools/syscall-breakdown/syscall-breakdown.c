@@ -54,8 +54,6 @@ static void set_inside(const char *option, const char *text, struct plumb_option
 
 /* clang-format off */
 static const struct plumb_option options[] = {
-	{.doc = "Only these calls:", .group = 30},
-	PLUMB_SYSCALL_OPTION,
 	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &plumb_syscall_selection.min_ns},
 	{"above", 0, "PERCENTILE", "calls above this percentile of latency, which is measured first, for at least 1 s", 30, .parse = set_above},
 	{"function", 'f', "FUNC[,...]", "time these functions (globs) inside the calls, instead of sampling", 30, .parse = set_inside},
@@ -105,8 +103,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		programs = skel;
 		bpf->cpus_left = skel->bss->plumb_cpus_left;
 	}
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
-				calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	plumb_stacks_configure(skel->obj);
 	return 0;
 }
@@ -250,8 +247,8 @@ static struct plumb_tool tool = {
 		"           system calls of the machine are slower too, by some 30 ns\n",
 	.options.list = options,
 	.options.complete = complete,
-	.options.selection = &plumb_syscall_selection,
-	.options.rings = plumb_rings_count,
+	.options.more = plumb_syscall_options,
+	.options.syscalls = &plumb_syscalls,
 	.options.lacks = PLUMB_NO_TABLE_OPTIONS,
 	.keys.size = sizeof(struct plumb_stack_key),
 	.keys.default_by = PLUMB_BY_STACK,

@@ -5,14 +5,6 @@
 
 #include "syscall-count.skel.h"
 
-/* clang-format off */
-static const struct plumb_option options[] = {
-	{.doc = "Only these calls:", .group = 30},
-	PLUMB_SYSCALL_OPTION,
-	{0},
-};
-/* clang-format on */
-
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_count_bpf *skel = syscall_count_bpf__open_opts(plumb_open_opts());
@@ -20,8 +12,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
-				calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	return 0;
 }
 
@@ -42,9 +33,8 @@ int main(int argc, char **argv)
 			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
 			"           all other system calls of the machine too, by some 30 ns\n",
-		.options.list = options,
-		.options.selection = &plumb_syscall_selection,
-		.options.rings = plumb_rings_count,
+		.options.more = plumb_syscall_options,
+		.options.syscalls = &plumb_syscalls,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),

@@ -10,7 +10,6 @@
 #include <plumb/functions/timed-functions.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/kernel/preemption.h>
 #include <plumb/split/split.h>
 #include <plumb/syscalls/syscall-options.h>
 
@@ -20,10 +19,6 @@ static bool has_size;
 
 /* clang-format off */
 static const struct plumb_option options[] = {
-	{.doc = "Only these calls:", .group = 30},
-	PLUMB_SYSCALL_OPTION,
-	PLUMB_SYSCALL_ERRORS_OPTION,
-	PLUMB_SYSCALL_FD_OPTION,
 	{"min-size", 0, "BYTES", "reads, writes, sends and receives of at least BYTES", 30, .size = &plumb_syscall_selection.min_size, .given = &has_size},
 	{"max-size", 0, "BYTES", "reads, writes, sends and receives of at most BYTES", 30, .size = &plumb_syscall_selection.max_size, .given = &has_size},
 	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &plumb_syscall_selection.min_ns},
@@ -42,7 +37,6 @@ static void complete(struct plumb_options *o)
 	if (c->min_size > c->max_size)
 		plumb_usage_error("--min-size is above --max-size");
 	c->has_size = has_size;
-	plumb_syscall_narrow(c);
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
@@ -52,8 +46,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
-				calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	return 0;
 }
 
@@ -101,8 +94,7 @@ static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
-				calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	for (int i = 0; i < n && !err; i++)
 		err = set_target(skel, bpf, i, nrs[i]);
 	return err;
@@ -113,11 +105,10 @@ static struct plumb_mechanism mechanisms[] = {
 		.name = "fentry",
 		.stability = "unstable: kernel functions",
 		.unsupported = fentry_unsupported,
-		.skipped = plumb_fentry_skipped,
+		.preemptible = PLUMB_AS_FENTRY,
 		.open = open_fentry,
 		.interleaved = true,
 		.selective = true,
-		.preemptible = plumb_kernel_is_preemptible,
 		.programs = fentry_programs,
 	},
 	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, "stable"),
@@ -158,8 +149,8 @@ int main(int argc, char **argv)
 			"           all other system calls of the machine too, by some 30 ns\n",
 		.options.list = options,
 		.options.complete = complete,
-		.options.selection = &plumb_syscall_selection,
-		.options.rings = plumb_rings_count,
+		.options.more = plumb_syscall_filters,
+		.options.syscalls = &plumb_syscalls,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),

@@ -24,6 +24,7 @@
 
 #define BUFFER_BYTES (4ULL << 20)
 
+static __u64 min_ns;
 static uint64_t buffer = BUFFER_BYTES;
 static bool stacks, wakers, has_min;
 
@@ -34,7 +35,7 @@ static struct kept *kept;
 /* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
 	PLUMB_SYSCALLS_INFLIGHT,
-	.min_ns = &plumb_syscall_selection.min_ns,
+	.min_ns = &min_ns,
 };
 
 static void set_buffer(const char *option, const char *text, struct plumb_options *o)
@@ -45,10 +46,6 @@ static void set_buffer(const char *option, const char *text, struct plumb_option
 
 /* clang-format off */
 static const struct plumb_option options[] = {
-	{.doc = "Only these calls:", .group = 30},
-	PLUMB_SYSCALL_OPTION,
-	PLUMB_SYSCALL_ERRORS_OPTION,
-	PLUMB_SYSCALL_FD_OPTION,
 	{"stacks", 0, NULL, "print the stack of the longest time off the CPU", 40, .given = &stacks},
 	{"wakers", 0, NULL, "print the stack of the thread that ended the longest sleep", 40, .given = &wakers},
 	PLUMB_OPTION_NO_RETURN("call"),
@@ -71,7 +68,6 @@ static void complete(struct plumb_options *o)
 		inflight.frames = plumb_flight_frames;
 	if (timeline.path || perfetto.path)
 		kept = calls_keep();
-	plumb_syscall_narrow(&plumb_syscall_selection);
 	calls_begin(o->json, stacks, wakers);
 }
 
@@ -80,7 +76,7 @@ static bool set_min(const char *text, bool number)
 {
 	if (has_min)
 		return false;
-	plumb_syscall_selection.min_ns = plumb_option_duration("MIN", text);
+	min_ns = plumb_option_duration("MIN", text);
 	has_min = true;
 	return true;
 }
@@ -101,11 +97,9 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->split = 1;
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
-	plumb_syscall_configure((void *)&skel->rodata->syscall_config, &plumb_syscall_selection,
-				calibration);
+	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
-	if (calibration)
-		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
+	*(__u64 *)&skel->rodata->slower_min_ns = calibration ? UINT64_MAX : min_ns;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
 	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks || wakers ? 16384 : 1);
 	return 0;
@@ -186,8 +180,8 @@ int main(int argc, char **argv)
 		.options.complete = complete,
 		.options.arguments = "MIN ",
 		.options.argument = set_min,
-		.options.selection = &plumb_syscall_selection,
-		.options.rings = plumb_rings_count,
+		.options.more = plumb_syscall_filters,
+		.options.syscalls = &plumb_syscalls,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
 		.keys.size = sizeof(struct plumb_who),
 		.keys.max = 1,

@@ -29,7 +29,7 @@ struct plumb_cli {
 	const char *about;   /* --about: lines below it */
 	const char *usage;   /* the arguments, "[GLOB...]"; one line per form */
 	const struct plumb_option *options;
-	const struct plumb_option *more;                 /* another table; NULL: none */
+	const struct plumb_option *of_library, *more;    /* other tables; NULL: none */
 	void (*argument)(const char *text);              /* takes a word; NULL: none is taken */
 	void (*complete)(struct plumb_options *options); /* after the last of them; or NULL */
 	const struct plumb_tool

@@ -54,6 +54,8 @@ struct plumb_bpf {
 	__u64 *read_until;                  /* plumb_read_until of ledger.bpf.h */
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them, of ledger.bpf.h */
 	struct function_config *function;   /* of function.bpf.h; NULL: no functions are timed */
+	/* Of syscall.bpf.h, which the core fills as plumb_tool_options.syscalls says; or NULL. */
+	struct syscall_config *syscalls;
 	/* The hash of its states, which are not those of threads; NULL: they are (inflight.bpf.h).
 	 */
 	const char *states;
@@ -88,14 +90,26 @@ struct plumb_bpf {
 		.hooks = {__VA_ARGS__},                                                            \
 	})
 
+/*
+ * Whether programs for both ends of a call can be preempted; the kernel skips them for others
+ * meanwhile.
+ */
+enum plumb_preemptible {
+	PLUMB_AS_TARGETS,     /* as those on attach_targets */
+	PLUMB_AS_TRACEPOINTS, /* no: skipped where raw tracepoints cannot either and cost less */
+	PLUMB_AS_RAW,         /* as raw tracepoints: from 7.0 on, on preemptible kernels */
+	PLUMB_AS_FENTRY,      /* on preemptible kernels, on which the mechanism is skipped */
+};
+
 /* A mechanism by which a tool gets its events.  Mechanisms are listed cheapest first. */
 struct plumb_mechanism {
 	const char *name;      /* as --mechanism takes it */
 	const char *stability; /* "stable", "unstable", … */
 	/* NULL: may be tried.  Else the reason why it does not support OPTIONS on any kernel. */
 	const char *(*unsupported)(const struct plumb_options *options);
-	/* NULL: should be tried.  Else the reason why a later mechanism is better on this kernel;
-	 * "" is not reported. */
+	enum plumb_preemptible preemptible;
+	/* NULL: should be tried.  Else the reason why a later mechanism is better on this kernel.
+	 */
 	const char *(*skipped)(void);
 	/*
 	 * Opens the skeleton and sets the tool's own rodata; 0 or -errno.  The
@@ -116,8 +130,6 @@ struct plumb_mechanism {
 	bool selective;   /* its programs run at the selected system calls only */
 	/* It recognizes the exit of a rejected call by its registers (filter_was_rejected()). */
 	bool remembers_rejected;
-	/* Whether programs for both ends of a call can be preempted; NULL: by attach_targets. */
-	bool (*preemptible)(void);
 	/*
 	 * Names of programs in the order in which they are attached, after those that follow
 	 * threads.  Programs for the end of a call precede those for its beginning, so that an end
@@ -195,17 +207,32 @@ enum {
 	PLUMB_NO_TABLE_OPTIONS = 4,  /* -b, -m, -n, -u, -H, --sort */
 };
 
+/* What tools of system calls share: plumb_syscalls (syscalls/syscall-options.h). */
+struct plumb_tool_syscalls {
+	struct syscall_config *selection; /* by the command line, as by -s */
+	/* After complete() of the tool: leaves only calls that have what else is asked for. */
+	void (*complete)(struct syscall_config *selection);
+	/* After open() of a mechanism: fills plumb_bpf.syscalls. */
+	void (*configure)(struct syscall_config *config, const struct syscall_config *selection,
+			  bool calibration);
+	/*
+	 * The most rings that the processes of -p, -t and of the command have had at one time,
+	 * whose requests are not system calls; -1: nobody looked, as there were no such processes
+	 * (any more).  Looks at most once in a second.
+	 */
+	int64_t (*rings)(const struct plumb_run *run);
+};
+
 /* The tool's own options and arguments. */
 struct plumb_tool_options {
 	const struct plumb_option *list;                 /* NULL: none */
+	const struct plumb_option *more;                 /* those of the library; NULL: none */
 	void (*complete)(struct plumb_options *options); /* after the last option; or NULL */
 	/* Words before [INTERVAL [COUNT]] ("FUNC... "); NULL: none. */
 	const char *arguments;
 	/* Returns whether the word TEXT was taken.  NUMBER: it looks like one. */
 	bool (*argument)(const char *text, bool number);
-	/* System calls, selected by -s; NULL: it has no such option. */
-	const struct syscall_config *selection;
-	int64_t (*rings)(const struct plumb_run *run); /* as plumb_rings_count(); with SELECTION */
+	const struct plumb_tool_syscalls *syscalls; /* NULL: it traces no system calls */
 	const char *duration; /* the default of -d, for its help; NULL: until a signal */
 	unsigned int lacks;   /* PLUMB_NO_... */
 };

@@ -21,9 +21,6 @@ struct bpf_program;
 
 extern const struct plumb_attaching plumb_attaching;
 
-/* The skipped() of mechanisms that use fentry, fexit or fsession. */
-const char *plumb_fentry_skipped(void);
-
 /* Whether programs of probes can read a cookie (5.15). */
 bool plumb_probes_have_cookies(void);
 /* True if fentry programs call this function themselves: they must not be attached to it. */

@@ -13,6 +13,8 @@
 #include <plumb/core/instance.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
+#include <plumb/kernel/kernel.h>
+#include <plumb/kernel/preemption.h>
 
 static int attach(struct plumb_run *run, char *why, size_t size)
 {
@@ -38,11 +40,21 @@ static int attach(struct plumb_run *run, char *why, size_t size)
 	return 0;
 }
 
+static bool is_fentry(const struct plumb_mechanism *mechanism)
+{
+	return mechanism->preemptible == PLUMB_AS_FENTRY ||
+	       (mechanism->attach_targets && plumb_hook_is_fentry(mechanism->attach_targets->hook));
+}
+
 /* Why the mechanism is skipped in favour of a later one, "": without a message; NULL: it is not. */
 static const char *skipped(const struct plumb_run *run, const struct plumb_mechanism *mechanism)
 {
 	if (mechanism->skipped)
 		return mechanism->skipped();
+	if (mechanism->preemptible == PLUMB_AS_TRACEPOINTS)
+		return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";
+	if (is_fentry(mechanism) && plumb_kernel_is_preemptible())
+		return "its programs can be preempted here, and calls are missed meanwhile";
 	return mechanism->attach_targets && run->tool->mechanisms.functions
 		       ? run->tool->mechanisms.attaching->skipped(
 				 mechanism->attach_targets, run->tool->mechanisms.functions->n)

@@ -285,6 +285,7 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv)
 		argc = split_command(cli->command, argc, argv);
 	refuse_unreadable(argc, argv);
 	append(cli->options);
+	append(cli->of_library);
 	append(cli->more);
 	for (size_t i = 0; plumb_parts[i]; i++)
 		append(options_of(plumb_parts[i]));

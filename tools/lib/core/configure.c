@@ -166,8 +166,10 @@ static bool may_skip_ends(const struct plumb_instance *in)
 {
 	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
 
-	if (in->mechanism->preemptible)
-		return in->mechanism->preemptible();
+	if (in->mechanism->preemptible == PLUMB_AS_RAW)
+		return plumb_raw_tracepoints_can_be_preempted();
+	if (in->mechanism->preemptible == PLUMB_AS_FENTRY)
+		return plumb_kernel_is_preemptible();
 	return targets && targets->hook == PLUMB_FEXIT && plumb_kernel_is_preemptible();
 }
 

@@ -88,6 +88,7 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		     struct plumb_instance *in, enum plumb_calibration calibration, char *why,
 		     size_t size)
 {
+	const struct plumb_tool_syscalls *syscalls = run->tool->options.syscalls;
 	int err;
 
 	*in = (struct plumb_instance){.mechanism = mechanism, .bpf.mode = mechanism->mode};
@@ -102,6 +103,8 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		explain(mechanism->attach_targets, err, "open", why, size);
 		goto close;
 	}
+	if (in->bpf.syscalls)
+		syscalls->configure(in->bpf.syscalls, syscalls->selection, calibration);
 	if (wants_stack(in)) {
 		snprintf(why, size, "argument %u is on the stack: only fentry and fsession read it",
 			 in->bpf.function->last_arg);

@@ -239,7 +239,8 @@ static const struct plumb_option *common_options(void)
 					 ?: "at Ctrl-C, SIGTERM or the command's end");
 			o->doc = duration;
 		}
-		if (o->letter == 'x' && plumb_option_is_among(tool->options.list, "errors"))
+		if (o->letter == 'x' && (plumb_option_is_among(tool->options.list, "errors") ||
+					 plumb_option_is_among(tool->options.more, "errors")))
 			o->instead = "calls that failed: --errors";
 		if (strchr("PL", o->letter) && o->letter && tool->options.lacks & (ROWS | TABLE))
 			o->instead = "-p and -t select processes and threads";
@@ -331,6 +332,8 @@ static void complete(struct plumb_options *o)
 	plumb_report_check_columns(tool, o);
 	if (tool->options.complete)
 		tool->options.complete(o);
+	if (tool->options.syscalls)
+		tool->options.syscalls->complete(tool->options.syscalls->selection);
 }
 
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
@@ -341,6 +344,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 		.summary = of->card.summary,
 		.about = of->card.about,
 		.options = of->options.list,
+		.of_library = of->options.more,
 		.argument = take_argument,
 		.complete = complete,
 		.tool = of,

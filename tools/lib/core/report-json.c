@@ -295,7 +295,7 @@ json_t *plumb_report_object(const struct plumb_report *r)
 	set(j, "ledger", ledger(r));
 	if (run->no_return)
 		set(j, "on_the_way_out", returns(r));
-	if (run->tool->options.selection)
+	if (run->tool->options.syscalls)
 		set(j, "not_seen", not_seen(run));
 	if (run->options.n_cgroups)
 		set(j, "cgroups", watched(run));

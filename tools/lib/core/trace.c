@@ -20,7 +20,9 @@
 
 static void look_at_rings(struct plumb_run *run)
 {
-	run->rings = run->tool->options.selection ? run->tool->options.rings(run) : -1;
+	const struct plumb_tool_syscalls *syscalls = run->tool->options.syscalls;
+
+	run->rings = syscalls ? syscalls->rings(run) : -1;
 }
 
 /* Gives the interval to the parts, and to the report. */

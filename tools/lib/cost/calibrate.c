@@ -248,10 +248,11 @@ struct work {
 static bool is_rejected(const struct plumb_run *run)
 {
 	const struct plumb_options *o = &run->options;
+	const struct plumb_tool_syscalls *syscalls = run->tool->options.syscalls;
 
 	return o->n_pids || o->n_tids || run->child ||
-	       (run->tool->options.selection && run->tool->options.selection->selected &&
-		!plumb_syscall_is_selected(run->tool->options.selection, PLUMB_CALIBRATION_NR)) ||
+	       (syscalls && syscalls->selection->selected &&
+		!plumb_syscall_is_selected(syscalls->selection, PLUMB_CALIBRATION_NR)) ||
 	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
 }
 

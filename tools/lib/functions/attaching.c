@@ -5,22 +5,12 @@
 #include <plumb/functions/modules.h>
 #include <plumb/functions/probe.h>
 #include <plumb/kernel/kernel.h>
-#include <plumb/kernel/preemption.h>
-
-const char *plumb_fentry_skipped(void)
-{
-	return plumb_kernel_is_preemptible()
-		       ? "its programs can be preempted here, and calls are missed meanwhile"
-		       : NULL;
-}
 
 static const char *skipped(const struct plumb_attach_target *targets, size_t n)
 {
 	bool at_return =
 		targets->hook == PLUMB_KPROBE_SESSION || targets->hook == PLUMB_KRETPROBE_MULTI;
 
-	if (plumb_hook_is_fentry(targets->hook))
-		return plumb_fentry_skipped();
 	if (at_return && n <= PLUMB_ONE_BY_ONE && plumb_fprobe_is_bounded())
 		return "it misses returns here if more calls go on than twice the CPUs";
 	return NULL;

@@ -155,8 +155,8 @@ static int confine(struct plumb_run *run)
 	if (err)
 		return err;
 	/* While this process may look: a tool that keeps no capability cannot later. */
-	if (run->tool->options.selection && !run->child)
-		run->tool->options.rings(run);
+	if (run->tool->options.syscalls && !run->child)
+		run->tool->options.syscalls->rings(run);
 	keep_maps(run);
 	keep_programs(run);
 	if (in_flight)

@@ -89,7 +89,7 @@ static void hint_at_vdso(const struct syscall_config *selection)
 #endif
 	};
 
-	if (!selection || !selection->selected)
+	if (!selection->selected)
 		return;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (plumb_syscall_is_selected(selection, calls[i])) {
@@ -115,7 +115,8 @@ static void finish(const struct plumb_run *run, const struct plumb_snapshot *tot
 			   "-s %sNAME selects those",
 			   (unsigned long long)compat_calls,
 			   plumb_syscall_tables[PLUMB_ABI_COMPAT].prefix);
-	hint_at_vdso(run->tool->options.selection);
+	if (run->tool->options.syscalls)
+		hint_at_vdso(run->tool->options.syscalls->selection);
 	if (o->n_comms)
 		hint_at_names(o);
 	if (o->command && o->n_cgroups)

@@ -56,7 +56,7 @@ static bool is_stopped(const struct plumb_flight *f)
 
 static bool find_syscall(const struct plumb_run *run, struct plumb_flight *f)
 {
-	const struct syscall_config *selection = run->tool->options.selection;
+	const struct syscall_config *selection = run->tool->options.syscalls->selection;
 	unsigned long long fd, size, stack;
 	char text[256];
 	uint32_t abi;

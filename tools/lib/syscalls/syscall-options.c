@@ -7,7 +7,6 @@
 #include <plumb/core/log.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/text.h>
-#include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/syscalls.h>
 #include <plumb/terminal/suggest.h>
@@ -30,7 +29,7 @@ static void list_names(void)
 
 struct syscall_config plumb_syscall_selection = {.max_size = UINT64_MAX};
 
-void plumb_syscall_option_name(const char *option, const char *item, struct plumb_options *o)
+static void select_name(const char *option, const char *item, struct plumb_options *o)
 {
 	const char *nearest;
 	char instead[128];
@@ -54,18 +53,38 @@ void plumb_syscall_option_name(const char *option, const char *item, struct plum
 			  nearest ? "?" : " (-s help lists them)");
 }
 
-void plumb_syscall_option_errors(void)
+static void select_errors(void)
 {
 	plumb_syscall_selection.only_errors = 1;
 }
 
-void plumb_syscall_option_fd(const char *option, const char *text, struct plumb_options *o)
+static void select_fd(const char *option, const char *text, struct plumb_options *o)
 {
 	plumb_syscall_selection.has_fd = 1;
 	plumb_syscall_selection.fd = plumb_option_number(option, text, 0, INT32_MAX);
 }
 
-void plumb_syscall_narrow(struct syscall_config *config)
+/* clang-format off */
+#define NAME_OPTION {.doc = "Only these calls:", .group = 30}, {"syscall", 's', "NAME[,...]", "these system calls; -s help lists them", 30, .item = select_name}
+
+const struct plumb_option plumb_syscall_options[] = {
+	NAME_OPTION,
+	{0},
+};
+
+const struct plumb_option plumb_syscall_filters[] = {
+	NAME_OPTION,
+	{"errors", 0, NULL, "calls that failed", 30, .act = select_errors},
+	{"fd", 0, "N", "calls on this file descriptor", 30, .parse = select_fd},
+	{0},
+};
+/* clang-format on */
+
+/*
+ * Keeps calls with a file descriptor if has_fd is set, and with a size if has_size is set.  Wrong
+ * usage if none remains.
+ */
+static void narrow(struct syscall_config *config)
 {
 	if (config->has_fd)
 		plumb_syscall_narrow_fd(config);
@@ -138,6 +157,13 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
 	}
 }
 
+const struct plumb_tool_syscalls plumb_syscalls = {
+	.selection = &plumb_syscall_selection,
+	.complete = narrow,
+	.configure = plumb_syscall_configure,
+	.rings = plumb_rings_count,
+};
+
 /* ---- mechanisms ---- */
 
 /*
@@ -146,12 +172,6 @@ void plumb_syscall_configure(struct syscall_config *config, const struct syscall
  */
 const char *const plumb_syscall_tp_programs[] = {"tp_exit", "tp_enter", NULL};
 const char *const plumb_syscall_raw_programs[] = {"raw_exit", "raw_enter", NULL};
-
-const char *plumb_syscall_tp_skipped(void)
-{
-	/* Otherwise raw_tracepoint costs less, and misses nothing either. */
-	return plumb_raw_tracepoints_can_be_preempted() ? NULL : "";
-}
 
 /* ---- keys ---- */
 
