@@ -25,19 +25,12 @@ static int prepare(struct plumb_options *o)
 }
 
 /* The function of a user target, if its probe is at its first instruction; NULL: it is not. */
-static const struct plumb_userfunc *entry_of(uint32_t target)
-{
-	const struct plumb_userfunc *u =
-		plumb_targets_at(&plumb_trace_targets.targets, target).userfunc;
-
-	return u && !u->is_inside && !u->n_places ? u : NULL;
-}
-
 static const char *name_first(const struct plumb_stack_key *key)
 {
-	const struct plumb_userfunc *u = entry_of(key->what);
+	const struct plumb_userfunc *u =
+		plumb_targets_at(&plumb_trace_targets.targets, key->what).userfunc;
 
-	return u ? u->name : NULL;
+	return u && !u->is_inside && !u->n_places ? u->name : NULL;
 }
 
 static bool are_entries(void)
@@ -45,7 +38,7 @@ static bool are_entries(void)
 	const struct plumb_targets *t = &plumb_trace_targets.targets;
 
 	for (size_t i = t->functions.n + t->tracepoints.n; i < t->n; i++)
-		if (!entry_of(i))
+		if (!name_first(&(struct plumb_stack_key){.what = i}))
 			return false;
 	return true;
 }

@@ -102,8 +102,8 @@ static int attach_place(const struct plumb_bpf *bpf, struct plumb_probes *probes
 	one.n_places = 1;
 	alone.list = &one;
 	alone.n = 1;
-	return plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end), &alone, n_places++,
-				     build->number, what, size);
+	return plumb_probe_userfuncs(probes, bpf->object, &usdt_hooks[bpf->mode][end], &alone,
+				     n_places++, build->number, what, size);
 }
 
 /* --- a START and a DONE in this program, for measuring what the probes cost --- */
@@ -141,10 +141,10 @@ static int attach_self_test(const struct plumb_bpf *bpf, struct plumb_probes *pr
 		if (end == USDT_DONE)
 			one.offset +=
 				(uintptr_t)usdt_self_test_done - (uintptr_t)usdt_self_test_start;
-		err = bpf_map_update_elem(map, &end, &place, 0) ? -errno : 0;
-		err = err
-			      ?: plumb_probe_userfuncs(probes, bpf->object, usdt_hook(bpf, end),
-						       &alone, end, 0, what, size);
+		if (bpf_map_update_elem(map, &end, &place, 0))
+			return -errno;
+		err = plumb_probe_userfuncs(probes, bpf->object, &usdt_hooks[bpf->mode][end],
+					    &alone, end, 0, what, size);
 	}
 	return err;
 }

@@ -29,8 +29,8 @@ int usdt_places_attach(const struct plumb_bpf *bpf, struct plumb_probes *probes,
 		       const struct plumb_userfuncs *functions, size_t first,
 		       const struct plumb_build *build, char *what, size_t size);
 
-/* The hook and the program of an end, by the mechanism of BPF. */
-const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end);
+/* The hook and the program of an end, by the mode of a mechanism. */
+extern const struct plumb_attach_target usdt_hooks[][USDT_ENDS + 1];
 
 /* struct plumb_tool_overhead.calibrate: on a START and a DONE in this program. */
 void usdt_calibrate(struct plumb_run *run);

@@ -140,15 +140,10 @@ static int prepare(struct plumb_options *o)
 
 enum { MULTI, SINGLE };
 
-static const struct plumb_attach_target hooks[][USDT_ENDS + 1] = {
+const struct plumb_attach_target usdt_hooks[][USDT_ENDS + 1] = {
 	[MULTI] = {{"usdt_start", PLUMB_UPROBE_MULTI}, {"usdt_done", PLUMB_UPROBE_MULTI}, {}},
 	[SINGLE] = {{"usdt_start", PLUMB_UPROBE}, {"usdt_done", PLUMB_UPROBE}, {}},
 };
-
-const struct plumb_attach_target *usdt_hook(const struct plumb_bpf *bpf, int end)
-{
-	return &hooks[bpf->mode][end];
-}
 
 static void name_hook(struct plumb_bpf *bpf, int end)
 {
@@ -177,7 +172,7 @@ static int open_probes(struct plumb_bpf *bpf, bool calibration)
 		skel->rodata->usdt_config.is_signed[i] = arg_keys[i].arg.is_signed;
 		name_hook(bpf, i);
 	}
-	return plumb_builds_configure(bpf, hooks[mode], calibration);
+	return plumb_builds_configure(bpf, usdt_hooks[mode], calibration);
 }
 
 static const struct plumb_mechanism mechanisms[] = {

@@ -58,6 +58,7 @@ static bool is_name(const struct plumb_user_pattern *p)
 static int find_inlined(int fd, const char *shown, const struct plumb_user_pattern *p,
 			struct inlined *in)
 {
+	size_t n;
 	int err;
 
 	*in = (struct inlined){};
@@ -66,13 +67,11 @@ static int find_inlined(int fd, const char *shown, const struct plumb_user_patte
 		return 0;
 	err = plumb_userfuncs_inlined(fd, shown, p->name, &in->calls, &in->facts);
 	/* Of those that cannot be probed no call is seen. */
-	for (size_t i = in->calls.n; i-- > 0;) {
-		if (!in->calls.list[i].obstacle)
-			continue;
-		plumb_userfunc_free(&in->calls.list[i]);
-		in->calls.list[i] = in->calls.list[--in->calls.n];
-		in->facts.lost++;
-	}
+	n = in->calls.n;
+	for (size_t i = 0; i < n; i++)
+		in->calls.list[i].is_unwanted = in->calls.list[i].obstacle;
+	plumb_userfuncs_drop(&in->calls);
+	in->facts.lost += n - in->calls.n;
 	return err;
 }
 

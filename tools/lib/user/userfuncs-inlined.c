@@ -147,17 +147,14 @@ static int by_offset(const void *left, const void *right)
 static void sort(struct search *s)
 {
 	struct plumb_userfuncs *u = s->found;
-	size_t n = 0;
+	const size_t n = u->n;
 
-	if (u->n)
-		qsort(u->list, u->n, sizeof(*u->list), by_offset);
-	for (size_t i = 0; i < u->n; i++)
-		if (n && !by_offset(&u->list[n - 1], &u->list[i]))
-			plumb_userfunc_free(&u->list[i]);
-		else
-			u->list[n++] = u->list[i];
-	s->lost += u->n - n;
-	u->n = n;
+	if (n)
+		qsort(u->list, n, sizeof(*u->list), by_offset);
+	for (size_t i = 1; i < n; i++)
+		u->list[i].is_unwanted = !by_offset(&u->list[i - 1], &u->list[i]);
+	plumb_userfuncs_drop(u);
+	s->lost += n - u->n;
 }
 
 static void search_units(struct search *s, Dwarf *dwarf)
