@@ -14,7 +14,6 @@
 #include <bpf/libbpf.h>
 
 static int caches = -1; /* the map slab_caches */
-static struct plumb_symbolizer *symbolizer;
 
 void slab_fields_use(struct bpf_object *object)
 {
@@ -23,7 +22,6 @@ void slab_fields_use(struct bpf_object *object)
 
 void slab_fields_begin(void)
 {
-	symbolizer = plumb_symbolizer_new(false);
 	plumb_retain(PLUMB_CAP(SYSLOG), 0, "names of callers");
 }
 
@@ -137,18 +135,13 @@ json_t *slab_merged_json(const void *key)
 static void format_caller(const void *key, char *text, size_t size)
 {
 	const struct slab_key *k = key;
-	struct plumb_frame_name f = {};
+	struct plumb_frame_name f;
 
 	if (!k->caller) {
 		snprintf(text, size, "-");
 		return;
 	}
-	if (symbolizer)
-		plumb_symbolize_kernel(symbolizer, k->caller, true, &f);
-	if (symbolizer && !f.function) { /* of a module that came meanwhile */
-		plumb_symbolizer_note_kernel(symbolizer);
-		plumb_symbolize_kernel(symbolizer, k->caller, true, &f);
-	}
+	plumb_symbolize_caller(k->caller, &f);
 	if (!f.function)
 		snprintf(text, size, "%#" PRIx64, (uint64_t)k->caller);
 	else

@@ -77,6 +77,11 @@ void plumb_symbolizer_note_kernel(struct plumb_symbolizer *s);
  */
 void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool is_return,
 			    struct plumb_frame_name *frame);
+/*
+ * The same of a return address in the kernel, by a symbolizer that all callers share, also if it is
+ * of a module that came meanwhile.  Takes CAP_SYSLOG.
+ */
+void plumb_symbolize_caller(uint64_t address, struct plumb_frame_name *frame);
 
 /*
  * The same for a process, which is noted if it has not been yet.  The address is looked up in the

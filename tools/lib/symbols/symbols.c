@@ -237,6 +237,19 @@ void plumb_symbolize_kernel(struct plumb_symbolizer *s, uint64_t address, bool i
 		mark_reused(s, frame);
 }
 
+void plumb_symbolize_caller(uint64_t address, struct plumb_frame_name *frame)
+{
+	static struct plumb_symbolizer *symbolizer;
+
+	if (!symbolizer)
+		symbolizer = plumb_symbolizer_new(false);
+	plumb_symbolize_kernel(symbolizer, address, true, frame);
+	if (frame->function)
+		return;
+	plumb_symbolizer_note_kernel(symbolizer);
+	plumb_symbolize_kernel(symbolizer, address, true, frame);
+}
+
 /* --- user --- */
 
 /* Names the functions inlined at ADDRESS, as the file's symbols use it; returns their number. */
