@@ -41,13 +41,11 @@ static int open_samples(struct plumb_bpf *bpf, bool calibration)
 	bpf->copied = copied;
 	bpf->attach = attach;
 	rest = &skel->bss->rest;
-	plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
 static void print_footer(FILE *out)
 {
-	plumb_stacks_footer(out);
 	fprintf(out, "besides: %llu samples of idle CPUs, %llu of excluded threads\n",
 		(unsigned long long)rest->idle, (unsigned long long)rest->others);
 }
@@ -92,19 +90,18 @@ int main(int argc, char **argv)
 			"second;\n"
 			"           the footer shows the part of the BPF programs\n",
 		.options.list = options,
-		.options.complete = plumb_stacks_finish,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
 		.keys.size = sizeof(struct plumb_stack_key),
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 		.keys.max = 16384,
 		.measure.kind = PLUMB_COUNTS,
 		.measure.sampled = true,
-		.view = {PLUMB_STACKS_VIEW, .report_json = add_json, .footer = print_footer},
+		.view = {.report_json = add_json, .footer = print_footer},
 		.overhead.traced = "a sample",
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.lifecycle.reports_first = true,
-		.rings = plumb_stacks_rings,
+		.stacking = &plumb_stacking,
 	};
 
 	return plumb_main(argc, argv, &tool);

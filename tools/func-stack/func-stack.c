@@ -16,7 +16,6 @@ static void complete(struct plumb_options *o)
 {
 	if (!plumb_trace_targets.n_patterns)
 		plumb_usage_error("no target: func-stack TARGET...");
-	plumb_stacks_finish(o);
 }
 
 static int prepare(struct plumb_options *o)
@@ -55,7 +54,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	plumb_stacks_first = name_first;
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
-	plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
@@ -78,10 +76,9 @@ static struct plumb_tool tool = {
 	.keys.size = sizeof(struct plumb_stack_key),
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.keys.max = 16384,
-	.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
 	.overhead.calibrate = plumb_trace_targets_calibrate,
 	.lifecycle.prepare = prepare,
-	.rings = plumb_stacks_rings,
+	.stacking = &plumb_stacking,
 };
 
 int main(int argc, char **argv)

@@ -65,7 +65,6 @@ static void complete(struct plumb_options *o)
 	}
 	if (offcpu_selection.min_ns > offcpu_selection.max_ns)
 		plumb_usage_error("--min is longer than --max");
-	plumb_stacks_finish(o);
 }
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
@@ -79,8 +78,6 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->wakers = wakers;
 	if (wakers)
 		strcpy(bpf->hooks[1], "sched_waking");
-	if (!calibration)
-		plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
@@ -218,7 +215,7 @@ static const struct plumb_inflight asleep = {
 	.proc = "stack",
 	.read = read,
 	.name = name,
-	.frames = plumb_flight_frames,
+	.stacks = true,
 	.print = print,
 };
 
@@ -244,13 +241,12 @@ int main(int argc, char **argv)
 		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 		.keys.max = 16384,
 		.measure.kind = PLUMB_SUMS,
-		.view = {PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer},
 		.overhead.switches = &plumb_switches,
 		.overhead.traced = "a traced switch",
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-		.rings = plumb_stacks_rings,
 		.inflight = &asleep,
+		.stacking = &plumb_stacking,
 	};
 
 	return plumb_main(argc, argv, &tool);

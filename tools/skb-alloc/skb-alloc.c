@@ -28,10 +28,8 @@ static void become_stacks(struct plumb_options *o)
 	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
 					.default_by = tool.keys.default_by};
 	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};
-	tool.view = (struct plumb_view){PLUMB_STACKS_VIEW, .footer = plumb_stacks_footer};
-	tool.rings = plumb_stacks_rings;
+	tool.stacking = &plumb_stacking;
 	stacks = true;
-	plumb_stacks_finish(o);
 }
 
 /* clang-format off */
@@ -43,11 +41,19 @@ static const struct plumb_option options[] = {
 };
 /* clang-format on */
 
+/* No other mode uses these. */
+static bool asks_for_stacks(void)
+{
+	const struct plumb_stacks_options *o = &plumb_stacks_options;
+
+	return stacks || o->folded || o->inlines || o->max_given || o->flame || o->diff;
+}
+
 static void complete(struct plumb_options *o)
 {
 	if (latency)
 		tool.measure.second = "latency";
-	if (stacks || plumb_stacks_options_given()) /* no other mode uses these */
+	if (asks_for_stacks())
 		become_stacks(o);
 	if (!latency && o->mechanism && strstr(o->mechanism, "session"))
 		plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
@@ -84,7 +90,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
-	plumb_stacks_configure(skel->obj);
 	return 0;
 }
 

@@ -274,6 +274,7 @@ void inside_become(struct plumb_tool *its, const struct syscall_config *calls)
 	tool->keys = keys;
 	tool->measure = (struct plumb_measure){.kind = PLUMB_TIMES};
 	tool->view = view;
+	tool->stacking = NULL;
 	tool->overhead = (struct plumb_tool_overhead){};
 	tool->mechanisms = (struct plumb_mechanisms){
 		for_many, sizeof(for_many) / sizeof(for_many[0]), &functions, &plumb_attaching};

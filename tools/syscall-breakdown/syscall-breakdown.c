@@ -75,7 +75,6 @@ static void complete(struct plumb_options *o)
 		plumb_usage_error("-f times all calls: it excludes --min and --above");
 	if (inside_is_asked() && frequency)
 		plumb_usage_error("-F has no effect with -f: use one");
-	plumb_stacks_begin();
 }
 
 static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
@@ -104,7 +103,6 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		bpf->cpus_left = skel->bss->plumb_cpus_left;
 	}
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
-	plumb_stacks_configure(skel->obj);
 	return 0;
 }
 
@@ -256,7 +254,6 @@ static struct plumb_tool tool = {
 	.measure.kind = PLUMB_COUNTS,
 	.measure.ends_inside = true,
 	.view.print = print,
-	.view.footer = plumb_stacks_footer,
 	.view.row_json = row_json,
 	.view.report_json = add_json,
 	.view.json_of_rows = true,
@@ -264,7 +261,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.tick = tick,
-	.lifecycle.settle = plumb_stacks_read_kernel,
+	.stacking = &plumb_stacking_own_kernel,
 };
 
 int main(int argc, char **argv)

@@ -106,8 +106,6 @@ void calls_begin(bool json, bool stacks, bool wakers)
 	calls.json = json;
 	calls.stacks = stacks;
 	calls.wakers = wakers;
-	if (stacks || wakers)
-		plumb_stacks_begin();
 }
 
 void calls_attached(struct plumb_run *run)

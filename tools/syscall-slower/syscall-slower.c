@@ -31,8 +31,8 @@ static bool stacks, wakers, has_min;
 static struct plumb_picture_file timeline = {.option = "--timeline"};
 static struct plumb_picture_file perfetto = {.option = "--perfetto"};
 static struct kept *kept;
+static struct plumb_tool tool;
 
-/* --stacks also sets .frames. */
 static struct plumb_inflight inflight = {
 	PLUMB_SYSCALLS_INFLIGHT,
 	.min_ns = &min_ns,
@@ -64,8 +64,9 @@ static void complete(struct plumb_options *o)
 	if (plumb_picture_check(&timeline, o->check_only) ||
 	    plumb_picture_check(&perfetto, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
-	if (stacks)
-		inflight.frames = plumb_flight_frames;
+	inflight.stacks = stacks;
+	if (stacks || wakers)
+		tool.stacking = &plumb_stacking_own;
 	if (timeline.path || perfetto.path)
 		kept = calls_keep();
 	calls_begin(o->json, stacks, wakers);
@@ -101,7 +102,6 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
 	*(__u64 *)&skel->rodata->slower_min_ns = calibration ? UINT64_MAX : min_ns;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
-	bpf_map__set_max_entries(skel->maps.plumb_stacks, stacks || wakers ? 16384 : 1);
 	return 0;
 }
 
@@ -110,8 +110,8 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	PLUMB_STACKS_RING, /* first: unlike slow_calls it always runs empty */
 	{"slow_calls", calls_attached, calls_add, calls_print},
+	{},
 };
 
 static int print(struct plumb_report *r)
@@ -162,41 +162,39 @@ static int save(struct plumb_report *r)
 		       ?: plumb_picture_save(&perfetto, timeline_trace, &t);
 }
 
+static struct plumb_tool tool = {
+	.card.name = "syscall-slower",
+	.card.summary = "Print each system call that takes at least MIN, and where it waited.",
+	.card.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+		      "           tracepoints (stable); raw tracepoints sched_switch,\n"
+		      "           sched_waking (stable-ish)\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
+		      "cost:      measured at each start, see the footer; all other system\n"
+		      "           calls of the machine are slower too, by some 30 ns\n",
+	.options.list = options,
+	.options.complete = complete,
+	.options.arguments = "MIN ",
+	.options.argument = set_min,
+	.options.more = plumb_syscall_filters,
+	.options.syscalls = &plumb_syscalls,
+	.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
+	.keys.size = sizeof(struct plumb_who),
+	.keys.max = 1,
+	.keys.records_cgroup = true,
+	.measure.kind = PLUMB_COUNTS,
+	.view.print = print,
+	.view.save = save,
+	.overhead.syscalls = true,
+	.overhead.traced = "a call of less than MIN",
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.fill = fill,
+	.rings = rings,
+	.inflight = &inflight,
+};
+
 int main(int argc, char **argv)
 {
-	struct plumb_tool tool = {
-		.card.name = "syscall-slower",
-		.card.summary =
-			"Print each system call that takes at least MIN, and where it waited.",
-		.card.about =
-			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			"           tracepoints (stable); raw tracepoints sched_switch,\n"
-			"           sched_waking (stable-ish)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
-			"fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
-			"cost:      measured at each start, see the footer; all other system\n"
-			"           calls of the machine are slower too, by some 30 ns\n",
-		.options.list = options,
-		.options.complete = complete,
-		.options.arguments = "MIN ",
-		.options.argument = set_min,
-		.options.more = plumb_syscall_filters,
-		.options.syscalls = &plumb_syscalls,
-		.options.lacks = PLUMB_NO_COLUMN_OPTIONS | PLUMB_NO_ROW_OPTIONS,
-		.keys.size = sizeof(struct plumb_who),
-		.keys.max = 1,
-		.keys.records_cgroup = true,
-		.measure.kind = PLUMB_COUNTS,
-		.view.print = print,
-		.view.save = save,
-		.overhead.syscalls = true,
-		.overhead.traced = "a call of less than MIN",
-		.mechanisms.list = mechanisms,
-		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-		.lifecycle.fill = fill,
-		.rings = rings,
-		.inflight = &inflight,
-	};
-
 	return plumb_main(argc, argv, &tool);
 }

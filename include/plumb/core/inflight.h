@@ -113,9 +113,7 @@ struct plumb_inflight {
 	/* Formats plumb_flight.what; NULL: as KIND does, or it is a number. */
 	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);
-	/* The stack of the thread; NULL: no stacks are reported. */
-	void (*frames)(const struct plumb_run *run, const struct plumb_flight *f,
-		       struct plumb_frames *frames);
+	bool stacks; /* those of the threads are reported, too, named by plumb_tool.stacking */
 	/* What else there is of the first N, below the list, and in JSON; NULL: nothing. */
 	void (*print)(const struct plumb_run *run, const struct plumb_flights *f, size_t n,
 		      FILE *out);

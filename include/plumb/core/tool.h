@@ -35,6 +35,7 @@ struct plumb_run;
 struct plumb_switches;
 struct plumb_tool;
 struct plumb_snapshot;
+struct plumb_stacking;
 struct syscall_config;
 
 #define PLUMB_MAX_HOOKS 14
@@ -388,6 +389,7 @@ struct plumb_tool {
 	/* Ring buffers: PLUMB_MAX_RINGS, or ended by one with map NULL. */
 	const struct plumb_ring *rings;
 	const struct plumb_inflight *inflight; /* calls that have not ended; NULL: not reported */
+	const struct plumb_stacking *stacking; /* of stacks.h; NULL: it takes no stacks */
 };
 
 /* Runs the tool; the result is main()'s. */

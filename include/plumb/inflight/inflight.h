@@ -50,10 +50,6 @@ bool plumb_thread_is_named(const struct plumb_options *o, uint32_t pid, uint32_t
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 
-/* For plumb_inflight.frames: the stacks that the programs took, or else /proc/PID/stack. */
-void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,
-			 struct plumb_frames *frames);
-
 /* For struct plumb_inflight of tools of system calls. */
 extern const struct plumb_inflight_kind plumb_syscalls_inflight;
 #define PLUMB_SYSCALLS_INFLIGHT                                                                    \

@@ -260,18 +260,6 @@ bool plumb_configure_without(struct plumb_instance *in, const struct bpf_program
 	return true;
 }
 
-/* Sets the sizes of the maps in which stacks are taken, if the tool takes stacks. */
-static void configure_stacks(const struct plumb_config *c, struct plumb_bpf *bpf)
-{
-	struct bpf_map *taken = map(bpf, "plumb_stack_taken");
-	uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
-
-	if (!taken)
-		return;
-	bpf_map__set_max_entries(taken, n);
-	bpf_map__set_max_entries(map(bpf, "plumb_stack_free"), c->interleaved ? n : 1);
-}
-
 void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 {
 	struct plumb_bpf *bpf = &in->bpf;
@@ -324,7 +312,6 @@ void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 	m = map(bpf, "plumb_wakers");
 	if (m && !c->wakers)
 		bpf_map__set_max_entries(m, 1);
-	configure_stacks(c, bpf);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys"), o->max_keys);
 	bpf_map__set_max_entries(map(bpf, "plumb_keys_by_slot"), o->max_keys + 1);
 	bpf_map__set_max_entries(map(bpf, "plumb_free_slots"), o->max_keys);

@@ -8,6 +8,7 @@
 #include <plumb/core/inflight.h>
 #include <plumb/core/part.h>
 #include <plumb/core/report.h>
+#include <plumb/core/stacking.h>
 #include <plumb/core/text.h>
 #include <plumb/core/verdict.h>
 #include <plumb/kernel/thread.h>
@@ -317,4 +318,6 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 		tool->files->footer(out);
 	if (tool->view.footer)
 		tool->view.footer(out);
+	if (tool->stacking && tool->stacking->footer)
+		tool->stacking->footer(out);
 }

@@ -16,6 +16,7 @@
 #include <plumb/core/cpus.h>
 #include <plumb/core/filter.h>
 #include <plumb/core/log.h>
+#include <plumb/core/stacking.h>
 #include <plumb/core/tracepoint.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/kernel.h>
@@ -47,22 +48,15 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 	return !self_test || bpf_prog_test_run_opts(bpf_program__fd(self_test), &run) || run.retval;
 }
 
-/* Fills the queue with numbers from FIRST on. */
-static int fill_free(struct bpf_map *m, uint32_t first)
-{
-	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
-		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &(uint32_t){first + i}, BPF_ANY))
-			return -errno;
-	return 0;
-}
-
-/* Makes all stack places free, and all slots but 0, which is [other]. */
+/* Makes all slots free but 0, which is [other]. */
 static int fill(const struct plumb_bpf *bpf)
 {
-	struct bpf_map *stacks = map(bpf, "plumb_stack_free");
-	int err = fill_free(map(bpf, "plumb_free_slots"), 1);
+	const struct bpf_map *m = map(bpf, "plumb_free_slots");
 
-	return err || !stacks ? err : fill_free(stacks, 0);
+	for (uint32_t i = 1; i <= bpf_map__max_entries(m); i++)
+		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &i, BPF_ANY))
+			return -errno;
+	return 0;
 }
 
 /*
@@ -117,6 +111,8 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 	if (err)
 		goto close;
 	plumb_configure(run, in);
+	if (run->tool->stacking)
+		run->tool->stacking->configure(&in->bpf, calibration);
 	if (mechanism->attach_targets)
 		err = plumb_configure_attach_targets(in);
 	if (err) {
@@ -137,6 +133,8 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		err = run->tool->lifecycle.fill(in->bpf.object);
 	if (!err)
 		err = fill(&in->bpf);
+	if (!err && run->tool->stacking)
+		err = run->tool->stacking->fill(&in->bpf);
 	if (!err)
 		return 0;
 	explain(mechanism->attach_targets, err, "load", why, size);

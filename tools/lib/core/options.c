@@ -14,6 +14,7 @@
 #include <plumb/core/part.h>
 #include <plumb/core/percentile.h>
 #include <plumb/core/report.h>
+#include <plumb/core/stacking.h>
 #include <plumb/core/tool.h>
 
 /* The command line, and the tool that it is for. */
@@ -334,6 +335,8 @@ static void complete(struct plumb_options *o)
 		tool->options.complete(o);
 	if (tool->options.syscalls)
 		tool->options.syscalls->complete(tool->options.syscalls->selection);
+	if (tool->stacking && tool->stacking->complete)
+		tool->stacking->complete(o, tool);
 }
 
 void plumb_options_parse(struct plumb_options *options, int argc, char **argv,

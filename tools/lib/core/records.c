@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
+#include <plumb/core/stacking.h>
 
 #include <bpf/libbpf.h>
 
@@ -38,23 +39,27 @@ static int open_ring(struct plumb_records *r, const struct plumb_ring *ring)
 		r->rings = ring_buffer__new(map, take_record, source, NULL);
 	if (!r->rings)
 		err = -errno;
-	if (!err && ring->begin)
+	if (err)
+		return plumb_error(err, "no ring buffer %s: %s", ring->map, strerror(-err));
+	if (ring->begin)
 		ring->begin(r->run);
-	return err;
+	return 0;
 }
 
 int plumb_records_open(struct plumb_records *r, struct plumb_run *run)
 {
-	int err;
+	const struct plumb_stacking *stacking = run->tool->stacking;
+	const struct plumb_ring *ring = run->tool->rings;
+	int err = 0;
 
 	*r = (struct plumb_records){.run = run};
-	for (const struct plumb_ring *ring = run->tool->rings;
-	     ring && r->n < PLUMB_MAX_RINGS && ring->map; ring++) {
-		err = open_ring(r, ring);
-		if (err)
-			return plumb_error(err, "no ring buffer %s: %s", ring->map, strerror(-err));
-	}
-	return 0;
+	if (stacking)
+		stacking->begin(run);
+	if (stacking && stacking->ring)
+		err = open_ring(r, stacking->ring);
+	for (size_t i = 0; !err && ring && i < PLUMB_MAX_RINGS && ring[i].map; i++)
+		err = open_ring(r, &ring[i]);
+	return err;
 }
 
 void plumb_records_close(struct plumb_records *r)

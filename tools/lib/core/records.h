@@ -14,8 +14,8 @@ struct plumb_source {
 
 struct plumb_records {
 	struct plumb_run *run;
-	struct ring_buffer *rings; /* NULL: the tool has none */
-	struct plumb_source sources[PLUMB_MAX_RINGS];
+	struct ring_buffer *rings;                        /* NULL: the tool has none */
+	struct plumb_source sources[PLUMB_MAX_RINGS + 1]; /* and the one of stacks */
 	size_t n;
 	uint64_t turn;  /* ns, CLOCK_MONOTONIC: when reading pauses */
 	uint64_t again; /* when it continues; 0: when a record arrives */

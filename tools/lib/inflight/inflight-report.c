@@ -6,6 +6,7 @@
 #include <plumb/core/json.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/report.h>
+#include <plumb/core/stacking.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/terminal/text-table.h>
@@ -108,13 +109,12 @@ static bool is_same(const struct plumb_frames *a, const struct plumb_frames *b)
 /* Threads that wait for the same thing have the same stack, which is printed once. */
 static void print_stacks(const struct plumb_report *r, size_t n, FILE *out)
 {
-	const struct plumb_inflight *inflight = r->run->tool->inflight;
 	struct plumb_frames last = {}, f = {};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct plumb_flight *one = &r->flights->all[i];
 
-		inflight->frames(r->run, one, &f);
+		r->run->tool->stacking->flight(r->run, one, &f);
 		fprintf(out, "%s    %u%s\n", i ? "" : "stacks, by TID:\n", one->tid,
 			i && is_same(&f, &last) ? ": the same" : "");
 		for (size_t j = 0; j < f.n && !(i && is_same(&f, &last)); j++)
@@ -208,7 +208,7 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 	fputc('\n', out);
 	plumb_text_table_print(g, out);
 	plumb_text_table_free(g);
-	if (inflight->frames)
+	if (inflight->stacks)
 		print_stacks(r, n, out);
 	if (inflight->print)
 		inflight->print(r->run, f, n, out);
@@ -254,8 +254,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 			    one->before || (one->start && !one->at_least)
 				    ? json_boolean(one->before)
 				    : json_null());
-	if (inflight->frames) {
-		inflight->frames(r->run, one, &frames);
+	if (inflight->stacks) {
+		r->run->tool->stacking->flight(r->run, one, &frames);
 		json_object_set_new(j, "stack", plumb_frames_json(&frames));
 		plumb_frames_free(&frames);
 	}

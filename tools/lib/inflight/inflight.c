@@ -309,7 +309,7 @@ static void keep(const struct plumb_run *run)
 
 	if (!are_sought(run))
 		return;
-	if (inflight->frames || !strcmp(inflight->proc, "stack"))
+	if (inflight->stacks || !strcmp(inflight->proc, "stack"))
 		capabilities |= PLUMB_CAP(SYS_ADMIN);
 	plumb_retain(capabilities, 0, "calls in flight");
 }

@@ -120,7 +120,7 @@ static uint32_t fold_flight(const struct plumb_report *r, const struct plumb_fli
 	plumb_thread_who(one->pid, one->tid, r->run->options.by, &key.stack.who);
 	leaf = fold_key(r->run, &row, tree);
 	f.n = f.n_kernel = 0;
-	r->run->tool->inflight->frames(r->run, one, &f);
+	plumb_stacks_name_flight(r->run, one, &f);
 	return plumb_tree_add(tree, fold_frames(&f, tree, leaf), IN_FLIGHT, false);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Options and footer of tools whose rows are stacks. */
+/* options of tools whose rows are stacks */
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -17,8 +17,6 @@
 /* Maximum size of the rows' totals on all CPUs (snapshot.c). */
 #define MAX_TOTALS (128ULL << 20)
 
-struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
-
 /* As many rows as stacks, if memory allows. */
 static uint64_t default_max_keys(void)
 {
@@ -27,14 +25,7 @@ static uint64_t default_max_keys(void)
 	return plumb_stacks_options.max < most ? plumb_stacks_options.max : most;
 }
 
-bool plumb_stacks_options_given(void)
-{
-	const struct plumb_stacks_options *o = &plumb_stacks_options;
-
-	return o->folded || o->inlines || o->max_given || o->flame || o->diff;
-}
-
-void plumb_stacks_finish(struct plumb_options *o)
+void plumb_stacks_complete(struct plumb_options *o)
 {
 	if (plumb_stacks_options.folded && o->json)
 		plumb_usage_error("--folded and --json exclude each other");
@@ -49,30 +40,4 @@ void plumb_stacks_finish(struct plumb_options *o)
 	if (!o->top)
 		o->top = TOP;
 	o->by |= PLUMB_BY_STACK;
-	plumb_stacks_begin();
-}
-
-void plumb_stacks_configure(struct bpf_object *object)
-{
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "plumb_stacks"),
-				 plumb_stacks_options.max);
-}
-
-void plumb_stacks_footer(FILE *out)
-{
-	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
-	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
-
-	char text[160];
-
-	if (obstacle) {
-		snprintf(text, sizeof(text), "symbols: %s", obstacle);
-		plumb_print_wrapped(text, out);
-	}
-	if (c->foreign)
-		fprintf(out, "symbols: %llu files of other users were not read\n",
-			(unsigned long long)c->foreign);
-	if (c->unknown)
-		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
-			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
 }

@@ -134,7 +134,7 @@ static void print_table(const struct plumb_report *r, const struct plumb_stacks 
 		plumb_report_footer(r, out);
 }
 
-int plumb_stacks_print(struct plumb_report *r)
+static int print(struct plumb_report *r)
 {
 	const bool folded = plumb_stacks_options.folded;
 	/* Lines of intervals may be added up: only the last has what has not ended. */
@@ -153,7 +153,7 @@ int plumb_stacks_print(struct plumb_report *r)
 	return 0;
 }
 
-int plumb_stacks_save(struct plumb_report *r)
+static int save(struct plumb_report *r)
 {
 	const struct plumb_measure *m = &r->run->tool->measure;
 	char about[160];
@@ -214,7 +214,7 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_stacks *
 }
 
 /* Prints one row at a time: all of them as objects would take gigabytes. */
-int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
+static int rows_json(const struct plumb_report *r, FILE *out)
 {
 	struct plumb_stacks stacks = plumb_stacks_fold(r, false, NULL);
 	json_t *row;
@@ -232,3 +232,21 @@ int plumb_stacks_rows_json(const struct plumb_report *r, FILE *out)
 	plumb_stacks_free(&stacks);
 	return err;
 }
+
+static void complete(struct plumb_options *o, struct plumb_tool *tool)
+{
+	plumb_stacks_complete(o);
+	tool->view.print = print;
+	tool->view.save = save;
+	tool->view.rows_json = rows_json;
+}
+
+const struct plumb_stacking plumb_stacking = {
+	.complete = complete,
+	.configure = plumb_stacks_configure,
+	.fill = plumb_stacks_fill,
+	.begin = plumb_stacks_begin,
+	.ring = &plumb_stacks_ring,
+	.flight = plumb_stacks_name_flight,
+	.footer = plumb_stacks_footer,
+};

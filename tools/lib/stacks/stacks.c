@@ -2,10 +2,12 @@
 /* stacks in the loader: from stack numbers to names. */
 #include "stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/privileges.h>
+#include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 
@@ -15,6 +17,7 @@
 #define MAX_INLINED 16
 #define FRAME       (2 * 4096) /* a function and its module, each at most PLUMB_SYMBOL_NAME */
 
+struct plumb_stacks_options plumb_stacks_options = {.max = 16384};
 struct plumb_symbolizer *plumb_stacks_symbolizer;
 const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 
@@ -32,43 +35,71 @@ static void read_deepest(void)
 		fclose(f);
 }
 
-void plumb_stacks_begin(void)
+static void set_entries(const struct plumb_bpf *bpf, const char *map, uint32_t n)
+{
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, map), n);
+}
+
+void plumb_stacks_configure(const struct plumb_bpf *bpf, bool calibration)
+{
+	const struct plumb_config *c = bpf->config;
+	const uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
+
+	if (!calibration)
+		set_entries(bpf, "plumb_stacks", plumb_stacks_options.max);
+	set_entries(bpf, "plumb_stack_taken", n);
+	set_entries(bpf, "plumb_stack_free", c->interleaved ? n : 1);
+}
+
+/* Makes all places free in which stacks are taken. */
+int plumb_stacks_fill(const struct plumb_bpf *bpf)
+{
+	const struct bpf_map *m = bpf_object__find_map_by_name(bpf->object, "plumb_stack_free");
+
+	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
+		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &i, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/*
+ * Reads the kernel's symbols, once.  Before programs are attached, the kernel has no names for
+ * them; later, capabilities are given up, and reading would delay noting processes, some of which
+ * would have exited by then.
+ */
+static void begin_kernel(struct plumb_run *run)
 {
 	plumb_stacks_symbolizer = plumb_symbolizer_new(plumb_stacks_options.inlines);
 	if (!plumb_stacks_symbolizer)
 		abort();
 	read_deepest();
+	plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 }
 
-void plumb_stacks_read_kernel(const struct plumb_run *run)
+void plumb_stacks_begin(struct plumb_run *run)
 {
-	if (plumb_stacks_symbolizer) /* NULL: no stacks are requested */
-		plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+	plumb_retain(plumb_caps_for_processes(), 0, "names of user stacks");
+	begin_kernel(run);
 }
 
-void plumb_stacks_begin_notes(struct plumb_run *run)
+static int note(const void *record, size_t size)
 {
-	if (plumb_stacks_symbolizer)
-		plumb_retain(plumb_caps_for_processes(), 0, "names of user stacks");
-	plumb_stacks_read_kernel(run);
-}
-
-int plumb_stacks_note(const void *record, size_t size)
-{
-	if (plumb_stacks_symbolizer && size >= sizeof(__u32))
+	if (size >= sizeof(__u32))
 		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
 	return 0;
 }
 
-int plumb_stacks_note_due(bool all, uint64_t *again)
+static int note_due(bool all, uint64_t *again)
 {
-	if (!plumb_stacks_symbolizer)
-		return 0;
 	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
 	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
 }
 
-const struct plumb_ring plumb_stacks_rings[] = {PLUMB_STACKS_RING, {}};
+/*
+ * The processes seen in stacks: their mappings are read while they exist, so that addresses can be
+ * named after they have exited.
+ */
+const struct plumb_ring plumb_stacks_ring = {"plumb_processes", NULL, note, note_due};
 
 #define TRUNCATED "[truncated]"
 
@@ -245,8 +276,8 @@ static void read_proc_stack(const struct plumb_flight *f, struct plumb_frames *f
 	frames->n_kernel = frames->n;
 }
 
-void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight *f,
-			 struct plumb_frames *frames)
+void plumb_stacks_name_flight(const struct plumb_run *run, const struct plumb_flight *f,
+			      struct plumb_frames *frames)
 {
 	struct plumb_stack_key key = {.kernel = f->kernel, .user = f->user, .tgid = f->pid};
 
@@ -256,3 +287,36 @@ void plumb_flight_frames(const struct plumb_run *run, const struct plumb_flight 
 	else
 		plumb_frames_name(frames, run->instance.bpf.object, &key);
 }
+
+void plumb_stacks_footer(FILE *out)
+{
+	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
+	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
+	char text[160];
+
+	if (obstacle) {
+		snprintf(text, sizeof(text), "symbols: %s", obstacle);
+		plumb_print_wrapped(text, out);
+	}
+	if (c->foreign)
+		fprintf(out, "symbols: %llu files of other users were not read\n",
+			(unsigned long long)c->foreign);
+	if (c->unknown)
+		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
+			(unsigned long long)c->unknown, (unsigned long long)c->addresses);
+}
+
+const struct plumb_stacking plumb_stacking_own = {
+	.configure = plumb_stacks_configure,
+	.fill = plumb_stacks_fill,
+	.begin = plumb_stacks_begin,
+	.ring = &plumb_stacks_ring,
+	.flight = plumb_stacks_name_flight,
+};
+
+const struct plumb_stacking plumb_stacking_own_kernel = {
+	.configure = plumb_stacks_configure,
+	.fill = plumb_stacks_fill,
+	.begin = begin_kernel,
+	.footer = plumb_stacks_footer,
+};

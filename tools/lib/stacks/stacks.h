@@ -101,6 +101,15 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 /* --- stacks.c, stacks-fold.c --- */
 
 extern struct plumb_symbolizer *plumb_stacks_symbolizer;
+/* For struct plumb_stacking. */
+extern const struct plumb_ring plumb_stacks_ring;
+void plumb_stacks_configure(const struct plumb_bpf *bpf, bool calibration);
+int plumb_stacks_fill(const struct plumb_bpf *bpf);
+void plumb_stacks_begin(struct plumb_run *run);
+void plumb_stacks_name_flight(const struct plumb_run *run, const struct plumb_flight *f,
+			      struct plumb_frames *frames);
+void plumb_stacks_footer(FILE *out);
+void plumb_stacks_complete(struct plumb_options *o); /* stacks-options.c */
 /*
  * As plumb_frames_name().  OWN: keep frames of BPF programs and their callers, which in a sample
  * are code that the thread ran.
