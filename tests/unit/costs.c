@@ -46,27 +46,26 @@ static void write_text(const char *text, size_t size)
 
 static void check_ignored(const char *what)
 {
-	json_t *costs = plumb_costs_load();
+	char date[16];
 
-	check(!costs, "%s", what);
-	json_decref(costs);
+	check(!plumb_costs_load(NULL, 0, date, sizeof(date)), "%s", what);
 }
 
 static void what_is_kept_is_found_again(void **state)
 {
-	json_t *costs;
+	struct plumb_kept_cost costs[] = {{"raw_tp", "counter", 0},
+					  {"raw_tp", "empty", 0},
+					  {"raw_tp", "histogram", 1},
+					  {"fentry", "counter", 1},
+					  {NULL, "counter", 1}};
 	char date[16];
 	struct stat st;
 
 	save(make_line());
-	costs = plumb_costs_load();
-	assert_non_null(costs);
-	assert_true(plumb_costs_of(costs, "raw_tp", "counter") == 44.25);
-	assert_true(plumb_costs_of(costs, "raw_tp", "empty") == 42.5);
-	assert_true(plumb_costs_of(costs, "raw_tp", "histogram") == 0);
-	assert_true(plumb_costs_of(costs, "fentry", "counter") == 0);
-	assert_string_equal(plumb_costs_date(costs, date, sizeof(date)), "2026-11-20");
-	json_decref(costs);
+	assert_true(plumb_costs_load(costs, LENGTH(costs), date, sizeof(date)));
+	assert_true(costs[0].ns == 44.25 && costs[1].ns == 42.5);
+	assert_true(!costs[2].ns && !costs[3].ns && !costs[4].ns);
+	assert_string_equal(date, "2026-11-20");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
 }
@@ -176,16 +175,15 @@ static void odd_figures_are_none(void **state)
 	char date[32];
 
 	for (size_t i = 0; i < LENGTH(rows); i++) {
-		json_t *line = make_line(), *costs;
+		struct plumb_kept_cost cost = {"m", "b", 1};
+		json_t *line = make_line();
 
 		json_object_set_new(line, "rows", json_loads(rows[i], JSON_DECODE_ANY, NULL));
 		json_object_set_new(line, "end", json_integer(3));
 		save(line);
-		costs = plumb_costs_load();
-		assert_non_null(costs);
-		check(plumb_costs_of(costs, "m", "b") == 0, "%s", rows[i]);
-		assert_string_equal(plumb_costs_date(costs, date, sizeof(date)), "no date");
-		json_decref(costs);
+		assert_true(plumb_costs_load(&cost, 1, date, sizeof(date)));
+		check(cost.ns == 0, "%s", rows[i]);
+		assert_string_equal(date, "no date");
 	}
 }
 

@@ -2,7 +2,6 @@
 #include "cost.h"
 
 #include <plumb/core/text.h>
-#include <plumb/cost/costs.h>
 
 struct cost costs[MECHANISMS] = {
 	[FENTRY_MULTI] = {"fentry.multi", NULL, NULL, PLUMB_TARGET_FUNCTION, 0, PUBLISHED, 0},
@@ -54,15 +53,10 @@ static void take(const double ns[MECHANISMS], enum cost_source source)
 	}
 }
 
-void cost_take_kept(const json_t *kept)
+void cost_kept(const double ns[MECHANISMS], const char *date)
 {
-	double ns[MECHANISMS] = {};
-
-	for (int m = 0; m < MECHANISMS; m++)
-		if (costs[m].kept_as)
-			ns[m] = plumb_costs_of(kept, costs[m].kept_as, "counter");
 	take(ns, KEPT);
-	plumb_costs_date(kept, kept_on, sizeof(kept_on));
+	snprintf(kept_on, sizeof(kept_on), "%s", date);
 }
 
 void cost_measured(const double ns[MECHANISMS])

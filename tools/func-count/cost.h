@@ -32,17 +32,17 @@ struct cost {
 	double stepped_ns; /* measured, at a user function where the kernel single-steps */
 };
 
-/* Initially the published costs; cost_take_kept() and cost_measured() replace them. */
+/* Initially the published costs; cost_kept() and cost_measured() replace them. */
 extern struct cost costs[MECHANISMS];
 
 /* Source of the published costs. */
 #define COST_PUBLISHED "BPF selftests' trigger benchmark, x86, Nov 2025"
 
 /*
- * Take the costs that probe-cost measured on this host, of a program with one counter.  If it
- * measured any mechanism of a kind of target, the other mechanisms of that kind are unavailable.
+ * Take the costs that probe-cost measured on this host on DATE, of a program with one counter.  If
+ * it measured any mechanism of a kind of target, the other mechanisms of that kind are unavailable.
  */
-void cost_take_kept(const json_t *kept);
+void cost_kept(const double ns[MECHANISMS], const char *date);
 
 /*
  * Take costs measured now; NS is at most 0 for mechanisms that could not be measured.  Costs of

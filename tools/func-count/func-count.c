@@ -81,12 +81,17 @@ static void calibrate(struct plumb_run *run)
 
 static void take_kept(void)
 {
-	json_t *kept = plumb_costs_load();
+	struct plumb_kept_cost kept[MECHANISMS] = {};
+	double ns[MECHANISMS];
+	char date[16];
 
-	if (!kept)
+	for (int m = 0; m < MECHANISMS; m++)
+		kept[m] = (struct plumb_kept_cost){costs[m].kept_as, "counter", 0};
+	if (!plumb_costs_load(kept, MECHANISMS, date, sizeof(date)))
 		return;
-	cost_take_kept(kept);
-	json_decref(kept);
+	for (int m = 0; m < MECHANISMS; m++)
+		ns[m] = kept[m].ns;
+	cost_kept(ns, date);
 	survey_lay_out_columns(&tool);
 }
 

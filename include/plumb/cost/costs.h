@@ -8,6 +8,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Adds what costs depend on: the CPU model and the kernel's version (LINE has its release). */
@@ -21,16 +22,16 @@ int plumb_costs_begin(void);
 /* Writes it, or with NULL leaves it as it was; 0, or -errno after a message. */
 int plumb_costs_end(const json_t *line);
 
-/*
- * Returns the line in the file, owned by the caller.  NULL if it is of another kernel or CPU model,
- * or if a user other than root could have written it.
- */
-json_t *plumb_costs_load(void);
+struct plumb_kept_cost {
+	const char *mechanism, *body; /* as probe-cost names them; NULL: none */
+	double ns;                    /* that a fire adds; 0: not known */
+};
 
-/* Returns the ns that a fire adds; 0 if COSTS does not have it. */
-double plumb_costs_of(const json_t *costs, const char *mechanism, const char *body);
-/* "2026-11-20" */
-const char *plumb_costs_date(const json_t *costs, char *text, size_t size);
+/*
+ * Sets the NS of N costs, and DATE to that of their measurement ("2026-11-20").  False if the file
+ * is of another kernel or CPU model, or if a user other than root could have written it.
+ */
+bool plumb_costs_load(struct plumb_kept_cost *costs, size_t n, char *date, size_t size);
 
 /* Returns the share of one CPU, in percent, of RATE fires per second of NS each. */
 double plumb_cost_percent(double ns, double rate);

@@ -157,26 +157,14 @@ static bool is_of_this_host(const json_t *costs)
 	return same;
 }
 
-json_t *plumb_costs_load(void)
-{
-	char path[PATH_MAX];
-	json_t *costs = find_path(path, sizeof(path)) ? read_file(path) : NULL;
-
-	if (!costs || is_of_this_host(costs))
-		return costs;
-	plumb_info("%s is ignored: of another kernel or CPU", path);
-	json_decref(costs);
-	return NULL;
-}
-
 static bool says(const json_t *row, const char *key, const char *word)
 {
 	const char *value = json_string_value(json_object_get(row, key));
 
-	return value && !strcmp(value, word);
+	return value && word && !strcmp(value, word);
 }
 
-double plumb_costs_of(const json_t *costs, const char *mechanism, const char *body)
+static double find(const json_t *costs, const char *mechanism, const char *body)
 {
 	const json_t *rows = json_object_get(costs, "rows"), *row;
 	double ns;
@@ -192,12 +180,21 @@ double plumb_costs_of(const json_t *costs, const char *mechanism, const char *bo
 	return 0;
 }
 
-const char *plumb_costs_date(const json_t *costs, char *text, size_t size)
+bool plumb_costs_load(struct plumb_kept_cost *costs, size_t n, char *date, size_t size)
 {
-	const char *end = json_string_value(json_object_get(costs, "end"));
+	char path[PATH_MAX];
+	json_t *line = find_path(path, sizeof(path)) ? read_file(path) : NULL;
+	bool is_ours = line && is_of_this_host(line);
 
-	snprintf(text, size, "%.10s", end ?: "no date");
-	return text;
+	if (line && !is_ours)
+		plumb_info("%s is ignored: of another kernel or CPU", path);
+	for (size_t i = 0; i < n && is_ours; i++)
+		costs[i].ns = find(line, costs[i].mechanism, costs[i].body);
+	if (is_ours)
+		snprintf(date, size, "%.10s",
+			 json_string_value(json_object_get(line, "end")) ?: "no date");
+	json_decref(line);
+	return is_ours;
 }
 
 double plumb_cost_percent(double ns, double rate)
