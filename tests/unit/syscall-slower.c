@@ -20,10 +20,10 @@ static void take(uint64_t end, uint32_t tid)
 {
 	struct slow_call c = {.end = end, .ns = 1000, .tid = tid, .comm = "x", .has_arguments = 1};
 
-	assert_int_equal(calls_add(&c, sizeof(c)), 0);
+	assert_int_equal(plumb_in_order.record(&slow_calls, &c, sizeof(c)), 0);
 }
 
-/* What calls_print() prints; to *AGAIN its error, or in how many ns it wants to be called. */
+/* What is printed; to *AGAIN its error, or in how many ns it wants to be called. */
 static char *printed_of(bool all, int *again)
 {
 	static char text[8192];
@@ -34,7 +34,7 @@ static char *printed_of(bool all, int *again)
 
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
-	err = calls_print(all, &ns);
+	err = plumb_in_order.idle(&slow_calls, all, &ns);
 	*again = err ?: (int)ns;
 	dup2(out, STDOUT_FILENO);
 	close(out);
@@ -118,7 +118,7 @@ static void a_record_that_is_too_short_is_none(void **state)
 	struct slow_call c = {.end = 1};
 	int again;
 
-	assert_int_equal(calls_add(&c, sizeof(c) - 1), 0);
+	assert_int_equal(plumb_in_order.record(&slow_calls, &c, sizeof(c) - 1), 0);
 	assert_string_equal(printed(&again), "");
 }
 
@@ -126,7 +126,7 @@ static void recall(uint64_t end, uint32_t tid)
 {
 	struct recall r = {.end = end, .tid = tid};
 
-	assert_int_equal(calls_add(&r, sizeof(r)), 0);
+	assert_int_equal(plumb_in_order.record(&slow_calls, &r, sizeof(r)), 0);
 }
 
 static void take_again(uint64_t end, uint32_t tid, uint64_t replaces)
@@ -139,7 +139,7 @@ static void take_again(uint64_t end, uint32_t tid, uint64_t replaces)
 			      .held_by = PLUMB_RETURN_QUOTA,
 			      .replaces = replaces};
 
-	assert_int_equal(calls_add(&c, sizeof(c)), 0);
+	assert_int_equal(plumb_in_order.record(&slow_calls, &c, sizeof(c)), 0);
 }
 
 static void a_call_that_is_held_is_printed_when_it_is_over(void **state)
@@ -188,7 +188,7 @@ int main(void)
 	struct plumb_tool tool = {};
 	struct plumb_run session = {.tool = &tool};
 
-	calls_begin(false, false, false);
-	calls_attached(&session);
+	calls_begin(false, false);
+	plumb_in_order.begin(&slow_calls, &session);
 	return run_all(tests);
 }

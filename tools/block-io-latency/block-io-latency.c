@@ -11,7 +11,6 @@
 #include <plumb/core/tool.h>
 #include <plumb/functions/block-hooks.h>
 #include <plumb/functions/copies.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/user/hook-try.h>
 
 #include <bpf/libbpf.h>
@@ -24,9 +23,9 @@
 #define BUFFER_BYTES (4ULL << 20)
 
 static struct block_hooks hooks;
-static uint64_t buffer = BUFFER_BYTES;
-static __u64 min_ns;
+static __u64 buffer = BUFFER_BYTES, min_ns;
 static bool slower;
+static struct plumb_tool tool;
 
 /* In JSON the rows of reports stay. */
 static void refuse_table_options(const struct plumb_options *o)
@@ -43,25 +42,31 @@ static void refuse_table_options(const struct plumb_options *o)
 				  option);
 }
 
-static void set_buffer(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)option, (void)o;
-	buffer = plumb_in_order_buffer(text);
-}
-
 /* clang-format off */
 static const struct plumb_option options[] = {
 	{"slower", 0, "TIME", "print each request that takes at least TIME, no table", 40, .time = &min_ns, .given = &slower},
-	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .parse = set_buffer},
+	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .size = &buffer, .min = 4096, .max = 1 << 30},
 	{0},
 };
 /* clang-format on */
 
+static void print_none(const struct plumb_report *r, FILE *out)
+{
+	char text[32];
+
+	if (r->final && !block_slow_requests.printed)
+		fprintf(out, "none took %s or longer\n",
+			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
+}
+
 static void complete(struct plumb_options *o)
 {
 	refuse_table_options(o);
-	if (slower)
-		block_slow_begin(o->json);
+	if (!slower)
+		return;
+	block_slow_requests.may_keep = true;
+	tool.view.one_by_one = true;
+	tool.view.rows = print_none;
 }
 
 static int prepare(struct plumb_options *o)
@@ -143,25 +148,9 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"block_slow_requests", NULL, block_slow_add, block_slow_print},
+	{"block_slow_requests", &plumb_in_order, &block_slow_requests},
 	{},
 };
-
-/* Without --slower as any table. */
-static int print(struct plumb_report *r)
-{
-	if (!slower)
-		plumb_report_table(r, stdout);
-	else if (r->final)
-		block_slow_print_none(min_ns, stdout);
-	if (slower && r->run->options.interval && r->flights->n)
-		plumb_report_time(r, stdout);
-	if (slower)
-		plumb_flights_print(r, stdout);
-	if (slower && r->final)
-		plumb_report_footer(r, stdout);
-	return 0;
-}
 
 static const struct plumb_column columns[] = {
 	{"bytes", PLUMB_COLUMN_BYTES, "The bytes of the requests.", .id = 0},
@@ -191,7 +180,6 @@ static struct plumb_tool tool = {
 	.measure.stage_by = BLOCK_BY_STAGE,
 	.measure.stages = BLOCK_STAGES,
 	.measure.stage_at = offsetof(struct block_key, stage),
-	.view.print = print,
 	.view.footer = block_counts_print,
 	.view.report_json = block_counts_json,
 	.overhead.traced = "a traced request",

@@ -159,27 +159,6 @@ const struct plumb_inflight block_inflight = {
 
 /* --- slow ones --- */
 
-static int print(const void *record, FILE *out);
-
-static struct plumb_in_order waiting = {.size = sizeof(struct block_slow), .print = print};
-static bool as_json, headed;
-
-void block_slow_begin(bool json)
-{
-	as_json = json;
-	plumb_in_order_offer(&waiting);
-}
-
-int block_slow_add(const void *record, size_t size)
-{
-	return plumb_in_order_add(&waiting, record, size);
-}
-
-int block_slow_print(bool all, uint64_t *again)
-{
-	return plumb_in_order_print(&waiting, all, again);
-}
-
 /* The request's key, for the fields that format keys. */
 static struct block_key key_of(const struct block_slow *r)
 {
@@ -200,24 +179,22 @@ static const char *text_of(const struct block_slow *r, uint32_t by, char *text, 
 	return text;
 }
 
-void block_slow_print_none(uint64_t min_ns, FILE *out)
+static void print_heading(FILE *out)
 {
-	plumb_in_order_print_none(&waiting, min_ns, out);
+	fprintf(out, " %6s %6s %6s %6s %-7s %-5s %5s %s\n", "TOOK", "BEFORE", "QUEUED", "DEVICE",
+		"DISK", "OP", "BYTES", "COMM/TID FLAGS");
 }
 
-static void print_line(const struct block_slow *r, FILE *out)
+static void print(const void *record, FILE *out)
 {
+	const struct block_slow *r = record;
 	char text[64], comm[PLUMB_ESCAPED];
 
-	if (!headed)
-		fprintf(out, "%-12s %6s %6s %6s %6s %-7s %-5s %5s %s\n", "ENDED", "TOOK", "BEFORE",
-			"QUEUED", "DEVICE", "DISK", "OP", "BYTES", "COMM/TID FLAGS");
-	headed = true;
-	plumb_in_order_print_time(r->end, out);
 	for (int i = 0; i < BLOCK_STAGES; i++)
 		fprintf(out, " %6s", plumb_format_time(r->ns[i], PLUMB_AUTO, text, sizeof(text)));
 	fprintf(out, " %-7s", text_of(r, BLOCK_BY_DISK, text, sizeof(text)));
-	fprintf(out, " %-5s %5s", op_name(r->op), plumb_format_size(r->bytes, text, sizeof(text)));
+	fprintf(out, " %-5s %5s", op_name(r->op),
+		plumb_format_time(r->bytes, PLUMB_BYTES, text, sizeof(text)));
 	plumb_escape(comm, r->comm, sizeof(comm));
 	fprintf(out, " %s/%u", comm, r->tid);
 	if (r->flags)
@@ -227,14 +204,12 @@ static void print_line(const struct block_slow *r, FILE *out)
 	fputc('\n', out);
 }
 
-static json_t *json_of(const struct block_slow *r)
+static void add_json(const void *record, json_t *j)
 {
+	const struct block_slow *r = record;
 	const struct block_key key = key_of(r);
-	struct timespec t = plumb_in_order_time(r->end);
 	char text[PLUMB_ESCAPED + 64];
-	json_t *j = json_object();
 
-	json_object_set_new(j, "end", plumb_json_time(&t));
 	json_object_set_new(j, "pid", json_integer(r->pid));
 	json_object_set_new(j, "tid", json_integer(r->tid));
 	plumb_escape(text, r->comm, sizeof(text));
@@ -246,16 +221,15 @@ static json_t *json_of(const struct block_slow *r)
 	json_object_set_new(j, "sector", plumb_json_u64(r->sector));
 	for (int i = 0; i < BLOCK_STAGES; i++)
 		json_object_set_new(j, stages[i], plumb_json_u64(r->ns[i]));
-	return json_pack("{s:o}", "request", j);
 }
 
-static int print(const void *record, FILE *out)
-{
-	if (as_json)
-		return plumb_json_print(json_of(record), out);
-	print_line(record, out);
-	return 0;
-}
+struct plumb_in_order block_slow_requests = {
+	.size = sizeof(struct block_slow),
+	.heading = print_heading,
+	.print = print,
+	.json_name = "request",
+	.add_json = add_json,
+};
 
 /* --- counters --- */
 

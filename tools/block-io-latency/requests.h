@@ -6,25 +6,18 @@
 #include <stdio.h>
 #include <plumb/core/fields.h>
 #include <plumb/core/inflight.h>
+#include <plumb/recorder/in-order.h>
 
 #include "block-io-latency.h"
 
 struct bpf_object;
-struct plumb_options;
-struct plumb_report;
 
 #define BLOCK_N_FIELDS 7
 
 extern const struct plumb_field block_fields[BLOCK_N_FIELDS];
 extern const struct plumb_inflight block_inflight;
-
 /* Slow ones (--slower) are printed one line each, in the order in which they ended. */
-void block_slow_begin(bool json);
-/* The callbacks of struct plumb_ring. */
-int block_slow_add(const void *record, size_t size);
-int block_slow_print(bool all, uint64_t *again);
-/* Says so if no request took MIN_NS or longer. */
-void block_slow_print_none(uint64_t min_ns, FILE *out);
+extern struct plumb_in_order block_slow_requests;
 
 /* Whether O selects threads, so that there are others. */
 void block_requests_of(const struct plumb_options *o);

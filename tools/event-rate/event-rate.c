@@ -19,22 +19,17 @@
 #include "rates.h"
 
 static struct plumb_tool tool;
+static bool lists;
 static const char *unknown; /* the first word that is no event; NULL: there is none */
 static uint32_t *counting;  /* rate_counting of the programs */
 static const struct bpf_object *object;
 
 /* --- command line --- */
 
-static void list(void)
-{
-	unknown = "help"; /* so that no event is missed */
-	plumb_cli_instead(counters_list);
-}
-
 static const struct plumb_option options[] = {
 	{"list", 'l', NULL,
 	 "list the events that counters count, and which of them can be counted here", 60,
-	 .act = list},
+	 .given = &lists},
 	{0},
 };
 
@@ -46,7 +41,7 @@ static bool add_event(const char *text, bool number)
 	if (number)
 		return false;
 	if (!strcmp(text, "help"))
-		return list(), true;
+		return lists = true;
 	if (event_parse(text, &e)) {
 		if (counters_add(&e))
 			plumb_usage_error("at most %d events of counters", RATE_MAX_COUNTERS);
@@ -62,7 +57,9 @@ static bool add_event(const char *text, bool number)
 
 static void complete(struct plumb_options *o)
 {
-	if (!counters.n && !plumb_trace_targets.n_patterns && !unknown)
+	if (lists)
+		o->instead = counters_list;
+	else if (!counters.n && !plumb_trace_targets.n_patterns && !unknown)
 		plumb_usage_error("no event: event-rate EVENT... (-l lists them)");
 }
 

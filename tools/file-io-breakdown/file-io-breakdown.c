@@ -13,6 +13,7 @@
 #include <plumb/functions/block-hooks.h>
 #include <plumb/functions/disk.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/untimed.h>
@@ -101,7 +102,7 @@ static void complete(struct plumb_options *o)
 {
 	o->split = true;
 	select_calls();
-	singles_begin(o->json);
+	plumb_cgroup_retain();
 }
 
 static int prepare(struct plumb_options *o)
@@ -253,8 +254,8 @@ static const struct plumb_inflight inflight = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"io_records", singles_attached, singles_add, singles_print},
-	{NULL, NULL, NULL, NULL},
+	{"io_records", &plumb_in_order, &io_slow_calls},
+	{},
 };
 
 int main(int argc, char **argv)

@@ -9,43 +9,16 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/thread.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-static int print(const void *record, FILE *out);
-
-static struct plumb_in_order waiting = {.size = sizeof(struct io_record), .print = print};
-static bool as_json, headed;
-static const struct plumb_run *tracing;
 static const struct io_so_far *so_far;
-
-void singles_begin(bool json)
-{
-	plumb_cgroup_retain();
-	as_json = json;
-}
 
 void singles_use(const struct io_so_far *result)
 {
 	so_far = result;
-}
-
-void singles_attached(struct plumb_run *run)
-{
-	tracing = run;
-}
-
-int singles_add(const void *record, size_t size)
-{
-	return plumb_in_order_add(&waiting, record, size);
-}
-
-int singles_print(bool all, uint64_t *again)
-{
-	return plumb_in_order_print(&waiting, all, again);
 }
 
 /* --- what calls that have ended and others have --- */
@@ -63,7 +36,9 @@ static uint64_t part_of(const struct io_waited *w, uint64_t ns, unsigned int par
 /* Whether nobody looks for the part, in this run. */
 static bool is_unseen(const struct plumb_part_name *part)
 {
-	return plumb_part_is_unseen(tracing->tool, tracing->instance.no_return, part);
+	const struct plumb_run *run = io_slow_calls.run;
+
+	return plumb_part_is_unseen(run->tool, run->instance.no_return, part);
 }
 
 static void print_place(const struct io_waited *w, FILE *out)
@@ -134,14 +109,16 @@ static void print_parts(const struct io_record *c, FILE *out)
 	}
 }
 
-static void print_line(const struct io_record *c, FILE *out)
+static void print_heading(FILE *out)
 {
+	fprintf(out, " %6s COMM/TID CALL; PARTS\n", "TOOK");
+}
+
+static void print(const void *record, FILE *out)
+{
+	const struct io_record *c = record;
 	char text[PLUMB_ESCAPED + 16];
 
-	if (!headed)
-		fprintf(out, "%-12s %6s COMM/TID CALL; PARTS\n", "ENDED", "TOOK");
-	headed = true;
-	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %6s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	plumb_escape(text, c->comm, sizeof(text));
 	fprintf(out, " %s/%u", text, c->tid);
@@ -157,13 +134,11 @@ static void print_line(const struct io_record *c, FILE *out)
 	fputc('\n', out);
 }
 
-static json_t *json_of(const struct io_record *c)
+static void add_json(const void *record, json_t *j)
 {
-	struct timespec t = plumb_in_order_time(c->end);
-	json_t *j = json_object();
+	const struct io_record *c = record;
 	char text[4096];
 
-	json_object_set_new(j, "end", plumb_json_time(&t));
 	json_object_set_new(j, "pid", json_integer(c->pid));
 	json_object_set_new(j, "tid", json_integer(c->tid));
 	plumb_escape(text, c->comm, sizeof(text));
@@ -177,16 +152,15 @@ static json_t *json_of(const struct io_record *c)
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	/* A call that was slow before its way out has its record before that. */
 	add_parts(j, &c->waited, c->ns, c->waited.off[IO_RETURN], c->waited.other.tid);
-	return json_pack("{s:o}", "call", j);
 }
 
-static int print(const void *record, FILE *out)
-{
-	if (as_json)
-		return plumb_json_print(json_of(record), out);
-	print_line(record, out);
-	return 0;
-}
+struct plumb_in_order io_slow_calls = {
+	.size = sizeof(struct io_record),
+	.heading = print_heading,
+	.print = print,
+	.json_name = "call",
+	.add_json = add_json,
+};
 
 /* --- calls that have not ended --- */
 

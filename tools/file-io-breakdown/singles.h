@@ -6,6 +6,7 @@
 #pragma once
 
 #include <plumb/core/inflight.h>
+#include <plumb/recorder/in-order.h>
 #include <plumb/split/split.h>
 
 #include "file-io-breakdown.h"
@@ -13,14 +14,10 @@
 /* The parts of a call's time, in the order in which they are printed. */
 extern const struct plumb_part_name io_parts[IO_ALL_PARTS];
 
-void singles_begin(bool json);
+extern struct plumb_in_order io_slow_calls;
+
 /* RESULT: of the program call_so_far, mapped. */
 void singles_use(const struct io_so_far *result);
-
-/* The callbacks of struct plumb_ring. */
-void singles_attached(struct plumb_run *run);
-int singles_add(const void *record, size_t size);
-int singles_print(bool all, uint64_t *again);
 
 /* The callbacks of struct plumb_inflight. */
 void flights_describe(const struct plumb_run *run, const struct plumb_state *state,

@@ -8,7 +8,6 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
-#include <plumb/core/parse.h>
 #include <plumb/core/percentile.h>
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
@@ -33,18 +32,11 @@ static struct plumb_tool *tool;
 static const struct syscall_config *selection;
 static bool may_hint;
 
-static int add_glob(const char *item, void *context)
+void inside_add(const char *glob)
 {
 	if (n_globs == PLUMB_MAX_LIST)
 		plumb_usage_error("--function: at most %d functions or globs", PLUMB_MAX_LIST);
-	globs[n_globs++] = strdup(item);
-	return 0;
-}
-
-void inside_option(const char *list)
-{
-	if (plumb_parse_list(list, add_glob, NULL))
-		plumb_usage_error("--function: an empty item in '%s'", list);
+	globs[n_globs++] = strdup(glob);
 }
 
 bool inside_is_asked(void)
@@ -135,39 +127,37 @@ static double percent(double part, uint64_t whole)
 	return whole ? 100 * part / whole : 0;
 }
 
-static void print_row(const struct plumb_row *row, uint64_t whole)
+static void print_row(const struct plumb_row *row, uint64_t whole, FILE *out)
 {
 	const int64_t own = own_time(row);
 	char times[4][32], name[128];
 
-	printf("%9llu %8s %5.1f%% %s%7s %5.1f%% %8s %8s  %s%s\n", (unsigned long long)row->count,
-	       plumb_format_time(row->counters[1], PLUMB_AUTO, times[0], sizeof(times[0])),
-	       percent(row->counters[1], whole), own < 0 ? "-" : " ",
-	       plumb_format_time(llabs(own), PLUMB_AUTO, times[1], sizeof(times[1])),
-	       percent(own, whole),
-	       plumb_format_time(plumb_percentile(&row->dist, 50 * PLUMB_PERCENT), PLUMB_AUTO,
-				 times[2], sizeof(times[2])),
-	       plumb_format_time(plumb_percentile(&row->dist, 99 * PLUMB_PERCENT), PLUMB_AUTO,
-				 times[3], sizeof(times[3])),
-	       plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
-	       is_call(row) ? " (left over)" : "");
+	fprintf(out, "%9llu %8s %5.1f%% %s%7s %5.1f%% %8s %8s  %s%s\n",
+		(unsigned long long)row->count,
+		plumb_format_time(row->counters[1], PLUMB_AUTO, times[0], sizeof(times[0])),
+		percent(row->counters[1], whole), own < 0 ? "-" : " ",
+		plumb_format_time(llabs(own), PLUMB_AUTO, times[1], sizeof(times[1])),
+		percent(own, whole),
+		plumb_format_time(plumb_percentile(&row->dist, 50 * PLUMB_PERCENT), PLUMB_AUTO,
+				  times[2], sizeof(times[2])),
+		plumb_format_time(plumb_percentile(&row->dist, 99 * PLUMB_PERCENT), PLUMB_AUTO,
+				  times[3], sizeof(times[3])),
+		plumb_probe_name(&functions, number_of(row), name, sizeof(name)),
+		is_call(row) ? " (left over)" : "");
 }
 
-static int print(struct plumb_report *r)
+static void print(const struct plumb_report *r, FILE *out)
 {
 	uint64_t calls, whole = sum_calls(r->snap, &calls);
 	char all[32];
 
 	qsort(r->snap->rows, r->snap->n, sizeof(*r->snap->rows), largest_own_first);
-	printf("%llu calls, %s in all\n", (unsigned long long)calls,
-	       plumb_format_time(whole, PLUMB_AUTO, all, sizeof(all)));
-	printf("%9s %8s %6s %8s %6s %8s %8s  %s\n", "CALLS", "TOTAL", "", "OWN", "", "P50", "P99",
-	       "FUNCTION");
+	fprintf(out, "%llu calls, %s in all\n", (unsigned long long)calls,
+		plumb_format_time(whole, PLUMB_AUTO, all, sizeof(all)));
+	fprintf(out, "%9s %8s %6s %8s %6s %8s %8s  %s\n", "CALLS", "TOTAL", "", "OWN", "", "P50",
+		"P99", "FUNCTION");
 	for (size_t i = 0; i < r->snap->n; i++)
-		print_row(&r->snap->rows[i], whole);
-	if (r->final)
-		plumb_report_footer(r, stdout);
-	return 0;
+		print_row(&r->snap->rows[i], whole, out);
 }
 
 static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
@@ -260,7 +250,7 @@ static const struct plumb_keys keys = {
 };
 
 static const struct plumb_view view = {
-	.print = print,
+	.rows = print,
 	.row_json = row_json,
 	.report_json = report_json,
 	.json_of_rows = true,

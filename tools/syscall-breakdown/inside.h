@@ -24,8 +24,8 @@ struct breakdown_inside {
 #include <plumb/core/tool.h>
 #include <plumb/functions/timed-functions.h>
 
-/* Add a list of functions (-f); exits if it is invalid. */
-void inside_option(const char *list);
+/* Adds a function of -f; exits if there are too many. */
+void inside_add(const char *glob);
 /* Return whether -f was given. */
 bool inside_is_asked(void);
 

@@ -45,10 +45,9 @@ static void set_above(const char *option, const char *text, struct plumb_options
 	above_name = text;
 }
 
-static void set_inside(const char *option, const char *text, struct plumb_options *o)
+static void set_inside(const char *option, const char *item, struct plumb_options *o)
 {
-	(void)option, (void)o;
-	inside_option(text);
+	inside_add(item);
 	inside_become(&tool, &plumb_syscall_selection);
 }
 
@@ -56,7 +55,7 @@ static void set_inside(const char *option, const char *text, struct plumb_option
 static const struct plumb_option options[] = {
 	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &plumb_syscall_selection.min_ns},
 	{"above", 0, "PERCENTILE", "calls above this percentile of latency, which is measured first, for at least 1 s", 30, .parse = set_above},
-	{"function", 'f', "FUNC[,...]", "time these functions (globs) inside the calls, instead of sampling", 30, .parse = set_inside},
+	{"function", 'f', "FUNC[,...]", "time these functions (globs) inside the calls, instead of sampling", 30, .item = set_inside},
 	PLUMB_OPTION_NO_RETURN("call"),
 	{"frequency", 'F', "HZ", "samples per second on each CPU; default 997", 60, .number = &frequency, .min = 1, .max = 10000},
 	{0},
@@ -109,25 +108,27 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 /* Read the first pass.  With MAY_END it ends as soon as the percentile has enough calls. */
 static void look_at_first_pass(bool may_end)
 {
-	struct plumb_dist d = {.precision = BREAKDOWN_PRECISION, .max = UINT64_MAX};
-	uint64_t first[BREAKDOWN_BUCKETS]; /* a copy: the programs go on counting */
-	long n;
+	struct plumb_bucket buckets[BREAKDOWN_BUCKETS];
+	struct plumb_dist d = {buckets, 0, BREAKDOWN_PRECISION, .max = UINT64_MAX};
 
 	if (first_pass.over)
 		return;
-	memcpy(first, programs->bss->breakdown_first, sizeof(first));
-	n = plumb_buckets_pack(first, plumb_hist_buckets(BREAKDOWN_PRECISION), &d.buckets);
-	if (n < 0)
-		return;
-	d.n = n;
-	first_pass.calls = plumb_dist_count(&d);
+	first_pass.calls = 0;
+	for (uint32_t i = 0; i < BREAKDOWN_BUCKETS; i++) {
+		/* Once: the programs go on counting. */
+		const uint64_t count =
+			__atomic_load_n(&programs->bss->breakdown_first[i], __ATOMIC_RELAXED);
+
+		first_pass.calls += count;
+		if (count)
+			buckets[d.n++] = (struct plumb_bucket){i, count};
+	}
 	if (may_end && first_pass.calls && !plumb_percentile_is_weak(first_pass.calls, above)) {
 		first_pass.over = true;
 		first_pass.ns = plumb_percentile(&d, above);
 		programs->bss->breakdown_min = first_pass.ns + 1;
 		programs->bss->breakdown_pass = BREAKDOWN_ABOVE;
 	}
-	free(d.buckets);
 }
 
 static uint64_t tick(uint64_t elapsed)
@@ -138,7 +139,7 @@ static uint64_t tick(uint64_t elapsed)
 	return first_pass.over ? 0 : elapsed + FIRST_PASS;
 }
 
-static void print_above(void)
+static void print_above(FILE *out)
 {
 	unsigned long long calls;
 	char text[32];
@@ -146,11 +147,12 @@ static void print_above(void)
 	look_at_first_pass(false);
 	calls = first_pass.calls;
 	if (first_pass.over)
-		printf("calls above p%s, %s, which %llu calls of the first pass gave\n", above_name,
-		       plumb_format_time(first_pass.ns, PLUMB_AUTO, text, sizeof(text)), calls);
+		fprintf(out, "calls above p%s, %s, which %llu calls of the first pass gave\n",
+			above_name,
+			plumb_format_time(first_pass.ns, PLUMB_AUTO, text, sizeof(text)), calls);
 	else
-		printf("p%s is not known yet: only %llu calls in the first pass\n", above_name,
-		       calls);
+		fprintf(out, "p%s is not known yet: only %llu calls in the first pass\n",
+			above_name, calls);
 }
 
 static json_t *json_above(void)
@@ -165,7 +167,7 @@ static const struct plumb_mechanism mechanisms[] = {
 	PLUMB_SYSCALL_MECHANISMS(open_tracepoints, PLUMB_SCHED_STABILITY),
 };
 
-static int print(struct plumb_report *r)
+static void print(const struct plumb_report *r, FILE *out)
 {
 	struct calls *calls = calls_of(r->snap);
 	struct call c = calls_sum(calls);
@@ -173,19 +175,16 @@ static int print(struct plumb_report *r)
 	char all[32], on_cpu[32];
 
 	if (above)
-		print_above();
-	printf("%llu call%s, %s in all, %s of it on the CPU, where %llu sample%s taken\n",
-	       (unsigned long long)c.count, c.count == 1 ? "" : "s",
-	       plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
-	       plumb_format_time(c.on_cpu, PLUMB_AUTO, on_cpu, sizeof(on_cpu)),
-	       (unsigned long long)c.samples, c.samples == 1 ? " was" : "s were");
-	tree_print(tree, PERCENT, stdout);
-	calls_warn(calls, stdout);
+		print_above(out);
+	fprintf(out, "%llu call%s, %s in all, %s of it on the CPU, where %llu sample%s taken\n",
+		(unsigned long long)c.count, c.count == 1 ? "" : "s",
+		plumb_format_time(c.ns, PLUMB_AUTO, all, sizeof(all)),
+		plumb_format_time(c.on_cpu, PLUMB_AUTO, on_cpu, sizeof(on_cpu)),
+		(unsigned long long)c.samples, c.samples == 1 ? " was" : "s were");
+	tree_print(tree, PERCENT, out);
+	calls_warn(calls, out);
 	tree_free(tree);
 	calls_free(calls);
-	if (r->final)
-		plumb_report_footer(r, stdout);
-	return 0;
 }
 
 static void row_json(json_t *json, const struct plumb_report *r, const struct plumb_row *row)
@@ -253,7 +252,7 @@ static struct plumb_tool tool = {
 	.keys.max = 4096,
 	.measure.kind = PLUMB_COUNTS,
 	.measure.ends_inside = true,
-	.view.print = print,
+	.view.rows = print,
 	.view.row_json = row_json,
 	.view.report_json = add_json,
 	.view.json_of_rows = true,

@@ -9,7 +9,6 @@
 #include <plumb/functions/formats.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/kernel/cgroup.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/split/split.h>
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
@@ -19,14 +18,8 @@
 
 #define MAX_ARGUMENTS 6
 
-static int print(const void *record, FILE *out);
-
-static struct plumb_in_order waiting = {
-	.size = sizeof(struct slow_call), .print = print, .on_its_way = PRINTED_AFTER};
-
 static struct {
-	const struct plumb_run *run;
-	bool json, stacks, wakers, headed;
+	bool stacks, wakers;
 } calls;
 
 static struct kept kept;
@@ -36,8 +29,6 @@ static bool is_kept;
 #define PRINTED 64
 static struct recall printed[PRINTED];
 static size_t n_printed;
-
-static bool recalled; /* since the last time that nothing was left */
 
 /* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
 static int count(const struct plumb_format *format)
@@ -98,35 +89,27 @@ struct kept *calls_keep(void)
 	return &kept;
 }
 
-void calls_begin(bool json, bool stacks, bool wakers)
+void calls_begin(bool stacks, bool wakers)
 {
 	plumb_cgroup_retain();
 	arguments_begin();
-	plumb_in_order_offer(&waiting);
-	calls.json = json;
 	calls.stacks = stacks;
 	calls.wakers = wakers;
-}
-
-void calls_attached(struct plumb_run *run)
-{
-	calls.run = run;
 }
 
 /* Drops the record of a call that is not over. */
 static void take_back(const struct recall *r)
 {
-	char *list = waiting.list;
+	struct slow_call *list = (void *)slow_calls.list;
 
-	recalled = true;
-	for (size_t i = waiting.n; i-- > 0;) {
-		const struct slow_call *c = (void *)(list + i * waiting.size);
+	slow_calls.awaits = true; /* it comes again */
+	for (size_t i = slow_calls.n; i-- > 0;) {
+		const struct slow_call *c = &list[i];
 
 		if (c->tid != r->tid || c->end != r->end)
 			continue;
-		waiting.n--;
-		memmove(list + i * waiting.size, list + (i + 1) * waiting.size,
-			(waiting.n - i) * waiting.size);
+		slow_calls.n--;
+		memmove(&list[i], &list[i + 1], (slow_calls.n - i) * sizeof(*list));
 		if (is_kept)
 			kept_remove(&kept, r->tid, r->end);
 		return;
@@ -142,27 +125,27 @@ static bool was_printed(const struct slow_call *c)
 	return false;
 }
 
-int calls_add(const void *record, size_t size)
+static bool takes(const void *record, size_t size)
 {
 	if (size == sizeof(struct recall))
 		take_back(record);
 	if (size < sizeof(struct slow_call) || was_printed(record))
-		return 0;
+		return false;
 	if (is_kept)
 		kept_add(&kept, record, false);
-	return plumb_in_order_add(&waiting, record, size);
+	return true;
 }
 
 static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, int32_t user)
 {
 	struct plumb_stack_key key = {.kernel = kernel, .user = user, .tgid = pid};
 
-	plumb_frames_name(f, calls.run->instance.bpf.object, &key);
+	plumb_frames_name(f, slow_calls.run->instance.bpf.object, &key);
 }
 
 static void print_heading(FILE *out)
 {
-	fprintf(out, "%-12s %7s", "ENDED", "TOOK");
+	fprintf(out, " %7s", "TOOK");
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		fprintf(out, " %5s", plumb_return_parts[i].column);
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
@@ -206,7 +189,7 @@ static void print_waker(const struct plumb_waker *w, FILE *out)
 
 static bool is_unseen(const struct plumb_part_name *part)
 {
-	const struct plumb_run *run = calls.run;
+	const struct plumb_run *run = slow_calls.run;
 
 	return plumb_part_is_unseen(run->tool, run->instance.no_return, part);
 }
@@ -216,10 +199,6 @@ static void print_line(const struct slow_call *c, FILE *out)
 {
 	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
 
-	if (!calls.headed)
-		print_heading(out);
-	calls.headed = true;
-	plumb_in_order_print_time(c->end, out);
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		if (is_unseen(&plumb_return_parts[i]))
@@ -329,14 +308,13 @@ static json_t *json_of_woken(const struct slow_call *c)
 	return json;
 }
 
-static json_t *json_of(const struct slow_call *c)
+static void add_json(const void *record, json_t *j)
 {
+	const struct slow_call *c = record;
 	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
-	struct timespec t = plumb_in_order_time(c->end);
-	json_t *j = json_object(), *arguments = c->has_arguments ? json_array() : json_null();
+	json_t *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
 
-	json_object_set_new(j, "end", plumb_json_time(&t));
 	json_object_set_new(j, "pid", json_integer(c->pid));
 	json_object_set_new(j, "tid", json_integer(c->tid));
 	plumb_escape(text, c->comm, sizeof(text));
@@ -361,29 +339,25 @@ static json_t *json_of(const struct slow_call *c)
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
 	if (calls.stacks)
 		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
-	return json_pack("{s:o}", "call", j);
 }
 
-static int print(const void *record, FILE *out)
+static void print(const void *record, FILE *out)
 {
 	const struct slow_call *c = record;
 
-	if (calls.json)
-		return plumb_json_print(json_of(c), out);
 	print_line(c, out);
 	if (calls.stacks)
 		print_stack(c, out);
 	print_waker_stack(c, out);
-	return 0;
 }
 
-int calls_print(bool all, uint64_t *again)
-{
-	int err = plumb_in_order_print(&waiting, all, again);
-
-	/* What was recalled comes again, for so long without waking this process. */
-	if (all && recalled && !*again)
-		*again = PRINTED_AFTER;
-	recalled &= !all;
-	return err;
-}
+struct plumb_in_order slow_calls = {
+	.size = sizeof(struct slow_call),
+	.heading = print_heading,
+	.print = print,
+	.json_name = "call",
+	.add_json = add_json,
+	.takes = takes,
+	.on_its_way = PRINTED_AFTER,
+	.may_keep = true,
+};

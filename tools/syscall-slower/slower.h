@@ -7,24 +7,20 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <plumb/core/report.h>
+#include <plumb/recorder/in-order.h>
 
 #include "syscall-slower.h"
 
 /* --- calls.c: prints slow calls, one line each, in the order in which they ended --- */
 
 struct kept;
-struct plumb_run;
 
 /* STACKS: print the stack of the longest time off the CPU; WAKERS: that of the waking thread. */
-void calls_begin(bool json, bool stacks, bool wakers);
+void calls_begin(bool stacks, bool wakers);
+extern struct plumb_in_order slow_calls;
 
 /* The longest calls, which are kept from then on; never freed. */
 struct kept *calls_keep(void);
-
-/* The callbacks of struct plumb_ring. */
-void calls_attached(struct plumb_run *run);
-int calls_add(const void *record, size_t size);
-int calls_print(bool all, uint64_t *again);
 
 /* --- kept.c: the longest calls of a run, for files that are written at its end --- */
 

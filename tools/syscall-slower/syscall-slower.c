@@ -11,7 +11,6 @@
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/pictures/picture.h>
-#include <plumb/recorder/in-order.h>
 #include <plumb/recorder/slots.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscall-options.h>
@@ -24,8 +23,7 @@
 
 #define BUFFER_BYTES (4ULL << 20)
 
-static __u64 min_ns;
-static uint64_t buffer = BUFFER_BYTES;
+static __u64 buffer = BUFFER_BYTES, min_ns;
 static bool stacks, wakers, has_min;
 
 static struct plumb_picture_file timeline = {.option = "--timeline"};
@@ -38,12 +36,6 @@ static struct plumb_inflight inflight = {
 	.min_ns = &min_ns,
 };
 
-static void set_buffer(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)option, (void)o;
-	buffer = plumb_in_order_buffer(text);
-}
-
 /* clang-format off */
 static const struct plumb_option options[] = {
 	{"stacks", 0, NULL, "print the stack of the longest time off the CPU", 40, .given = &stacks},
@@ -51,7 +43,7 @@ static const struct plumb_option options[] = {
 	PLUMB_OPTION_NO_RETURN("call"),
 	{"timeline", 0, "FILE.svg", "at the end, draw the calls by thread", 40, .text = &timeline.path},
 	{"perfetto", 0, "FILE.json", "at the end, write the calls as a trace for Perfetto", 40, .text = &perfetto.path},
-	{"buffer", 0, "BYTES", "size of the buffer for calls not yet printed; default 4M", 60, .parse = set_buffer},
+	{"buffer", 0, "BYTES", "size of the buffer for calls not yet printed; default 4M", 60, .size = &buffer, .min = 4096, .max = 1 << 30},
 	{0},
 };
 /* clang-format on */
@@ -69,7 +61,7 @@ static void complete(struct plumb_options *o)
 		tool.stacking = &plumb_stacking_own;
 	if (timeline.path || perfetto.path)
 		kept = calls_keep();
-	calls_begin(o->json, stacks, wakers);
+	calls_begin(stacks, wakers);
 }
 
 /* Take MIN, the first argument. */
@@ -110,19 +102,9 @@ static const struct plumb_mechanism mechanisms[] = {
 };
 
 static const struct plumb_ring rings[] = {
-	{"slow_calls", calls_attached, calls_add, calls_print},
+	{"slow_calls", &plumb_in_order, &slow_calls},
 	{},
 };
-
-static int print(struct plumb_report *r)
-{
-	if (r->run->options.interval && r->flights->n)
-		plumb_report_time(r, stdout);
-	plumb_flights_print(r, stdout);
-	if (r->final)
-		plumb_report_footer(r, stdout);
-	return 0;
-}
 
 /* Calls that have not ended are shown from the start of the trace on, at the earliest. */
 static void keep_flights(const struct plumb_report *r)
@@ -183,7 +165,7 @@ static struct plumb_tool tool = {
 	.keys.max = 1,
 	.keys.records_cgroup = true,
 	.measure.kind = PLUMB_COUNTS,
-	.view.print = print,
+	.view.one_by_one = true,
 	.view.save = save,
 	.overhead.syscalls = true,
 	.overhead.traced = "a call of less than MIN",

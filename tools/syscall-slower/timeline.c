@@ -252,7 +252,6 @@ static void draw_plot(const struct drawing *d)
 	const struct picture_frame *f = &d->frame;
 	FILE *out = d->out;
 
-	plumb_picture_times(f, d->ns, out);
 	draw_names(d);
 	fprintf(out,
 		"<clipPath id=\"clip\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>"
@@ -269,34 +268,50 @@ static void draw_plot(const struct drawing *d)
 		f->x, f->y, f->width, f->height, f->x, f->y, f->width, f->height);
 }
 
-int timeline_draw(void *timeline, FILE *out)
+static void draw(void *context, FILE *out)
 {
-	const struct timeline *t = timeline;
-	struct drawing d = {.t = t,
-			    .lanes = find_lanes(t->kept),
-			    .ns = t->report->total->clock - t->start,
-			    .out = out};
-	const double height = LANE * (d.lanes.n ?: 1);
+	struct drawing *d = context;
 
-	d.frame =
-		(struct picture_frame){LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT, height};
-	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
-	plumb_picture_caption(t->report, out);
+	d->out = out;
 	fprintf(out,
 		"<text id=\"matched\" x=\"%d\" y=\"76\" text-anchor=\"end\"></text>\n"
 		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"60\">search</text>\n",
 		SVG_WIDTH - PICTURE_RIGHT, SVG_WIDTH - PICTURE_RIGHT);
-	plumb_picture_reset(PICTURE_RIGHT + 70, out);
-	draw_plot(&d);
-	if (!d.lanes.n)
+	draw_plot(d);
+	if (!d->lanes.n)
 		fprintf(out,
 			"<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">nothing recorded</text>\n",
-			d.frame.x + d.frame.width / 2, d.frame.y + 16);
-	draw_legend(&d);
+			d->frame.x + d->frame.width / 2, d->frame.y + 16);
+	draw_legend(d);
 	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
-		PICTURE_TOP + height + BOTTOM - 8);
-	print_data(&d);
-	plumb_svg_end(out, script);
+		d->frame.y + d->frame.height + BOTTOM - 8);
+	print_data(d);
+}
+
+int timeline_draw(void *timeline, FILE *out)
+{
+	const struct timeline *t = timeline;
+	struct drawing d = {
+		.t = t,
+		.lanes = find_lanes(t->kept),
+		.ns = t->report->total->clock - t->start,
+		.frame = {LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT},
+	};
+
+	d.frame.height = LANE * (d.lanes.n ?: 1);
+	plumb_picture_draw(
+		&(struct plumb_picture){
+			.report = t->report,
+			.height = PICTURE_TOP + d.frame.height + BOTTOM,
+			.reset = PICTURE_RIGHT + 70,
+			.frame = &d.frame,
+			.ns = d.ns,
+			.style = style,
+			.script = script,
+			.body = draw,
+			.context = &d,
+		},
+		out);
 	free(d.lanes.all);
 	return 0;
 }

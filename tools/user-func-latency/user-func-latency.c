@@ -128,7 +128,7 @@ static const struct plumb_option options[] = {
 	{"errors", 0, NULL, "calls that returned -1 to -4095", 30, .given = &user_func.only_errors},
 	{"min", 0, "TIME", "calls that took at least TIME (10us, 1.5ms, 2s)", 30, .time = &user_func.min_ns},
 	{"cpu", 0, NULL, "also report the time on the CPU, below the elapsed time", 40, .given = &user_func.on_cpu},
-	{"split", 0, NULL, "split the time into on-cpu, preempted, blocked and runq", 40, .parse = plumb_option_split},
+	{"split", 0, NULL, "split the time into on-cpu, preempted, blocked and runq", 40, .shared = offsetof(struct plumb_options, split)},
 	{0},
 };
 /* clang-format on */

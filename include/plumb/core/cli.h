@@ -41,9 +41,6 @@ struct plumb_cli {
 /* Parses the command line; ARGV may be reordered, the options first. */
 void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv);
 
-/* In a function of an option: the tool does this instead, if the policy allows it, and exits. */
-void plumb_cli_instead(void (*act)(FILE *out));
-
 /* In a function of an option: the command line is only checked, so there is no audit record and no
  * policy. */
 void plumb_cli_check_only(void);
@@ -58,7 +55,6 @@ bool plumb_may_trace(void);
 uint64_t plumb_option_number(const char *option, const char *text, uint64_t min, uint64_t max);
 uint64_t plumb_option_seconds(const char *option, const char *text);  /* in ns, 0 < s <= 1 year */
 uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms", in ns */
-uint64_t plumb_option_size(const char *option, const char *text);     /* "64K", in bytes */
 
 /*
  * Returns a signalfd of the signals that end a run (INT, TERM, HUP), of CHLD and of MORE (0: none),

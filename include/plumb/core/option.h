@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct plumb_options;
 
@@ -25,8 +26,9 @@ struct plumb_option {
 	 * is wrong usage.
 	 */
 	bool *given;    /* set to true */
+	size_t shared;  /* the same, a member of struct plumb_options, by its offset; 0: none */
 	__u64 *number;  /* from MIN to MAX */
-	__u64 *size;    /* "64K", in bytes */
+	__u64 *size;    /* "64K", in bytes; MAX 0: no limit */
 	__u64 *time;    /* "1.5ms", in ns */
 	__u64 *seconds; /* "0.5", in ns; above 0, at most a year */
 	const char **text;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <plumb/bpf/core/config.h>
 #include <plumb/core/text.h>
 
@@ -69,7 +70,8 @@ struct plumb_options {
 	const char *mechanism; /* NULL: the first mechanism that works */
 	const char *btf;       /* a file; NULL: the running kernel's */
 	bool calibrate;
-	bool check_only; /* nothing but these options is to be checked */
+	bool check_only;            /* nothing but these options is to be checked */
+	void (*instead)(FILE *out); /* the tool prints this, if the policy allows it, and exits */
 	bool strict;
 	uint64_t strict_percent; /* as percentile.h's p */
 };
@@ -85,15 +87,13 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 #define PLUMB_OPTION_SPLIT                                                                         \
 	{                                                                                          \
 		"split", 0, NULL, "split the time into on-cpu, preempted, blocked, runq, return",  \
-			40, .parse = plumb_option_split                                            \
+			40, .shared = offsetof(struct plumb_options, split)                        \
 	}
 #define PLUMB_OPTION_NO_RETURN(call)                                                               \
 	{                                                                                          \
 		"no-return", 0, NULL, "leave out waits on the way out, after the " call, 40,       \
-			.parse = plumb_option_no_return                                            \
+			.shared = offsetof(struct plumb_options, no_return)                        \
 	}
-void plumb_option_split(const char *option, const char *text, struct plumb_options *o);
-void plumb_option_no_return(const char *option, const char *text, struct plumb_options *o);
 
 /* Options of tables, also of programs that do not trace. */
 void plumb_option_percentile(const char *option, const char *item, struct plumb_options *o);

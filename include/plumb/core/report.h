@@ -37,7 +37,7 @@ int plumb_report_print(struct plumb_report *r);
 void plumb_report_check_columns(const struct plumb_tool *tool, const struct plumb_options *o);
 
 /* The parts of plumb_report_print(). */
-void plumb_report_table(struct plumb_report *r, FILE *out);
+void plumb_report_table(const struct plumb_report *r, FILE *out);
 /* The time that precedes the report of an interval. */
 void plumb_report_time(const struct plumb_report *r, FILE *out);
 /* The footer after the last table; and its ledger in a few words, for an output without a footer.

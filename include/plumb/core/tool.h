@@ -177,19 +177,24 @@ static inline bool plumb_column_is_counter(const struct plumb_column *c)
 
 #define PLUMB_DONE 1 /* what idle() below may return */
 
-/* A ring buffer of the programs, by name, and the handlers of its records. */
-struct plumb_ring {
-	const char *map;
+struct plumb_ring_handlers {
 	/* Called when all programs are attached; may be NULL. */
-	void (*begin)(struct plumb_run *run);
+	void (*begin)(void *context, struct plumb_run *run);
 	/* Called for each record; 0, or -errno to end the run (-EPIPE: the output is closed). */
-	int (*record)(const void *record, size_t size);
+	int (*record)(void *context, const void *record, size_t size);
 	/*
 	 * Called when no record is left (ALL), or between many records.  *AGAIN is 0; set it to
 	 * the ns after which this is to be called again without a record.  0, PLUMB_DONE if the
 	 * end of the run need not wait for that, or -errno to end the run.
 	 */
-	int (*idle)(bool all, uint64_t *again);
+	int (*idle)(void *context, bool all, uint64_t *again);
+};
+
+/* A ring buffer of the programs, by name, and what its records are for, as of in-order.h. */
+struct plumb_ring {
+	const char *map;
+	const struct plumb_ring_handlers *handlers;
+	void *context;
 };
 
 #define PLUMB_MAX_RINGS 2
@@ -307,6 +312,11 @@ struct plumb_measure {
 struct plumb_view {
 	/* Prints a report in place of the table; 0 or -errno. */
 	int (*print)(struct plumb_report *r);
+	/* Prints the rows only, after the time and before calls in flight. */
+	void (*rows)(const struct plumb_report *r, FILE *out);
+	/* Calls are printed when they end: without ROWS a report has none, and without calls in
+	 * flight no time. */
+	bool one_by_one;
 	void (*footer)(FILE *out); /* lines at the end of a table */
 	/* Adds to a row's JSON, and to a report's. */
 	void (*row_json)(json_t *json, const struct plumb_report *r, const struct plumb_row *row);

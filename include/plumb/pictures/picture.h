@@ -41,8 +41,23 @@ void plumb_picture_reset(double right, FILE *out);
  */
 void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_t last,
 			  uint32_t precision, bool is_size, FILE *out);
-/* Lines and labels of the axis of time, from 0 to NS. */
-void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out);
+
+/*
+ * A picture of a run: the caption, the button that shows the whole again, an axis of time, and what
+ * BODY prints after them.  STYLE is added to the common style.
+ */
+struct plumb_picture {
+	const struct plumb_report *report;
+	double height;
+	double reset;                      /* the button: pixels from the right */
+	const struct picture_frame *frame; /* that the axis of time is below, from 0 to NS */
+	uint64_t ns;
+	const char *style, *script;
+	void (*body)(void *context, FILE *out);
+	void *context;
+};
+
+void plumb_picture_draw(const struct plumb_picture *p, FILE *out);
 
 /*
  * Calls EACH for the calls that are in flight at the end, once for those that are on the same line
@@ -66,10 +81,10 @@ void plumb_svg_escape(const char *text, size_t most, FILE *out);
 size_t plumb_svg_characters(const char *text);
 
 /*
- * Begins a picture: STYLE is added to the common style, DATA to the attributes of its root.  The
- * style defines --paper, --ink, --dim and --line for light and dark; printed it is light.
+ * Begins a picture: STYLE is added to the common style, which
+ * defines --paper, --ink, --dim and --line for light and dark; printed it is light.
  */
-void plumb_svg_begin(FILE *out, size_t height, const char *style, const char *data);
+void plumb_svg_begin(FILE *out, size_t height, const char *style);
 void plumb_svg_end(FILE *out, const char *script);
 
 /* --- picture-file.c: a file that is opened before the trace, written at its end --- */

@@ -10,12 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
+#include <jansson.h>
+#include <plumb/core/tool.h>
 
 struct plumb_in_order {
 	size_t size; /* of a record, which begins with its end: uint64_t, ns, CLOCK_MONOTONIC */
-	int (*print)(const void *record, FILE *out); /* 0 or -errno */
+	/* Print the first line, of headings, and a record's: what follows after the time. */
+	void (*heading)(FILE *out);
+	void (*print)(const void *record, FILE *out);
+	/* In JSON a record is an object of this name, to which this adds what follows the time. */
+	const char *json_name;
+	void (*add_json)(const void *record, json_t *json);
+	/* Whether a record that arrives is to be printed; NULL: all are. */
+	bool (*takes)(const void *record, size_t size);
 	uint64_t on_its_way; /* ns: a record arrives that long after its end at most; 0: 10 ms */
+	bool may_keep;       /* --keep keeps records instead of intervals */
+	bool awaits;         /* set by TAKES: one will come without waking this process */
+	const struct plumb_run *run; /* once all is attached */
 	/* Not printed yet. */
 	char *list;
 	size_t n, room;
@@ -26,26 +37,13 @@ struct plumb_in_order {
 	uint64_t seen; /* records that were kept, or are no more */
 };
 
-/* The record() and idle() of struct plumb_ring. */
-int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size);
-int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again);
+/* A tool's ring buffer: {MAP, &plumb_in_order, a struct plumb_in_order}. */
+extern const struct plumb_ring_handlers plumb_in_order;
 
 /*
- * Records that --keep can keep, if a tool has offered them; else NULL.  plumb_in_order_hold()
- * returns 0 or -ENOMEM; plumb_in_order_dump() prints those that are kept, and returns 0 or -errno.
+ * TOOL's records that --keep can keep; NULL: it has none.  plumb_in_order_hold() returns 0 or
+ * -ENOMEM; plumb_in_order_dump() prints those that are kept, and returns 0 or -errno.
  */
-void plumb_in_order_offer(struct plumb_in_order *o);
-struct plumb_in_order *plumb_in_order_offered(void);
+struct plumb_in_order *plumb_in_order_of(const struct plumb_tool *tool);
 int plumb_in_order_hold(struct plumb_in_order *o, size_t most);
-int plumb_in_order_dump(const struct plumb_in_order *o, FILE *out);
-
-/* If none was printed: "none took TIME or longer". */
-void plumb_in_order_print_none(const struct plumb_in_order *o, uint64_t min_ns, FILE *out);
-
-/* The wall-clock time at END. */
-struct timespec plumb_in_order_time(uint64_t end);
-/* The same as "HH:MM:SS.UUUUUU", local time. */
-void plumb_in_order_print_time(uint64_t end, FILE *out);
-
-/* The size of a ring buffer from the argument TEXT of --buffer; or exits after a message. */
-uint64_t plumb_in_order_buffer(const char *text);
+int plumb_in_order_dump(struct plumb_in_order *o, FILE *out);

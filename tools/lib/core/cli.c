@@ -12,6 +12,7 @@
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
 #include <plumb/core/memory.h>
+#include <plumb/core/options.h>
 #include <plumb/core/parse.h>
 #include <plumb/core/part.h>
 #include <plumb/core/text.h>
@@ -88,6 +89,17 @@ static int take_item(const char *item, void *context)
 	return 0;
 }
 
+static uint64_t bytes_of(const struct plumb_option *o, const char *name, const char *text)
+{
+	uint64_t bytes;
+
+	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
+		plumb_usage_error("%s: bytes, as 512 or 64K: %s", name, text);
+	if (o->max && (bytes < o->min || bytes > o->max))
+		plumb_usage_error("%s: from %llu to %llu bytes: %s", name, o->min, o->max, text);
+	return bytes;
+}
+
 static void take(const struct plumb_option *o, const char *text)
 {
 	char name[64];
@@ -100,10 +112,12 @@ static void take(const struct plumb_option *o, const char *text)
 		plumb_usage_error("%s: given twice; it takes one %s", name, o->value);
 	if (o->given)
 		*o->given = true;
+	if (o->shared)
+		*(bool *)((char *)parsing.cli->shared + o->shared) = true;
 	if (o->number && text)
 		*o->number = plumb_option_number(name, text, o->min, o->max);
 	if (o->size)
-		*o->size = plumb_option_size(name, text);
+		*o->size = bytes_of(o, name, text);
 	if (o->time)
 		*o->time = plumb_option_duration(name, text);
 	if (o->seconds)
@@ -251,13 +265,6 @@ static void refuse_unreadable(int argc, char **argv)
 	}
 }
 
-static void (*instead)(FILE *out);
-
-void plumb_cli_instead(void (*act)(FILE *out))
-{
-	instead = act;
-}
-
 static bool checks_only;
 
 void plumb_cli_check_only(void)
@@ -296,9 +303,9 @@ void plumb_cli_parse(const struct plumb_cli *cli, int argc, char **argv)
 		exit(PLUMB_EXIT_USAGE);
 	if (!checks_only)
 		plumb_parts_start(cli->name);
-	if (!instead)
+	if (!cli->shared || !cli->shared->instead)
 		return;
-	instead(stdout);
+	cli->shared->instead(stdout);
 	exit(plumb_close_stdout(0));
 }
 
@@ -329,15 +336,6 @@ uint64_t plumb_option_duration(const char *option, const char *text)
 	if (strcmp(text, "0") != 0 && plumb_parse_duration(text, 0, UINT64_MAX, &ns))
 		plumb_usage_error("%s: a time with its unit, as 10us or 1.5ms: %s", option, text);
 	return ns;
-}
-
-uint64_t plumb_option_size(const char *option, const char *text)
-{
-	uint64_t bytes;
-
-	if (plumb_parse_size(text, 0, UINT64_MAX, &bytes))
-		plumb_usage_error("%s: bytes, as 512 or 64K: %s", option, text);
-	return bytes;
 }
 
 bool plumb_signals_pending(void)

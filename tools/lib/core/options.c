@@ -296,18 +296,6 @@ void plumb_options_check_mechanism(const struct plumb_options *o, const struct p
 		plumb_usage_error("--mechanism=%s: %s", o->mechanism, unsupported);
 }
 
-void plumb_option_split(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)option, (void)text;
-	o->split = true;
-}
-
-void plumb_option_no_return(const char *option, const char *text, struct plumb_options *o)
-{
-	(void)option, (void)text;
-	o->no_return = true;
-}
-
 void plumb_options_complete_percentiles(struct plumb_options *o)
 {
 	static const char *const names[] = {"50", "90", "99", "99.9"};

@@ -19,7 +19,7 @@
 static int take_record(void *source, void *record, size_t size)
 {
 	const struct plumb_source *from = source;
-	int err = from->ring->record(record, size);
+	int err = from->ring->handlers->record(from->ring->context, record, size);
 
 	if (!err && plumb_now() >= from->records->turn)
 		err = -EAGAIN;
@@ -41,8 +41,8 @@ static int open_ring(struct plumb_records *r, const struct plumb_ring *ring)
 		err = -errno;
 	if (err)
 		return plumb_error(err, "no ring buffer %s: %s", ring->map, strerror(-err));
-	if (ring->begin)
-		ring->begin(r->run);
+	if (ring->handlers->begin)
+		ring->handlers->begin(ring->context, r->run);
 	return 0;
 }
 
@@ -88,8 +88,10 @@ int plumb_records_take(struct plumb_records *r)
 	if (!all)
 		err = 0;
 	for (size_t i = 0; i < r->n && err >= 0; i++) {
+		const struct plumb_ring *ring = r->sources[i].ring;
+
 		again = 0;
-		err = r->sources[i].ring->idle(all, &again);
+		err = ring->handlers->idle(ring->context, all, &again);
 		if (!again)
 			continue;
 		r->again = plumb_sooner(r->again, plumb_now() + again);

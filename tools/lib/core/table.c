@@ -214,17 +214,22 @@ static void print_rows(struct table *t, FILE *out)
 		fprintf(out, "(no %s)\n", table_counted(t->r->run->tool));
 }
 
-void plumb_report_table(struct plumb_report *r, FILE *out)
+void plumb_report_table(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_in_flight *in_flight = plumb_parts_in_flight(r->run->tool);
+	const struct plumb_view *view = &r->run->tool->view;
 	struct table t = {.r = r};
 
-	if (r->run->options.interval)
+	if (r->run->options.interval && (!view->one_by_one || r->flights->n))
 		plumb_report_time(r, out);
-	table_lay_out(&t);
-	measure(&t);
-	narrow(&t, out);
-	print_rows(&t, out);
+	if (view->rows) {
+		view->rows(r, out);
+	} else if (!view->one_by_one) {
+		table_lay_out(&t);
+		measure(&t);
+		narrow(&t, out);
+		print_rows(&t, out);
+	}
 	if (in_flight)
 		in_flight->print(r, out);
 	if (r->final)

@@ -21,7 +21,7 @@ struct column {
 };
 
 struct table {
-	struct plumb_report *r;
+	const struct plumb_report *r;
 	double whole; /* of which SHARE is; 0: not known yet */
 	struct column columns[MAX_COLUMNS];
 	size_t n;

@@ -31,6 +31,7 @@ static const char style[] = PICTURE_STYLE
 
 struct chart {
 	const struct plumb_history *h;
+	const struct plumb_report *r;
 	const struct plumb_options *o;
 	struct plumb_dist all;
 	uint64_t n; /* calls */
@@ -40,6 +41,7 @@ struct chart {
 	size_t flights; /* calls in flight at the end */
 	FILE *out;
 	double right; /* the end of the distribution's axis: see plumb_rank_place() */
+	int err;
 };
 
 double plumb_rank_place(uint64_t rank, uint64_t n)
@@ -135,13 +137,12 @@ static void draw_flights(const struct chart *c, const struct plumb_report *r, FI
 	fputs("\"/>\n", out);
 }
 
-static void draw_over_time(const struct chart *c, const struct plumb_report *r, FILE *out)
+static void draw_over_time(const struct chart *c, FILE *out)
 {
 	const struct picture_frame *f = &c->over_time;
 	double x = f->x + 200;
 
 	plumb_picture_values(f, c->first, c->last, c->precision, c->is_size, out);
-	plumb_picture_times(f, c->h->n ? c->h->columns[c->h->n - 1].to : 0, out);
 	/* Its coordinates are those of the picture until it is zoomed. */
 	fprintf(out,
 		"<svg id=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" "
@@ -151,7 +152,7 @@ static void draw_over_time(const struct chart *c, const struct plumb_report *r, 
 		draw_curve(c, i, false, out);
 		draw_curve(c, i, true, out);
 	}
-	draw_flights(c, r, out);
+	draw_flights(c, c->r, out);
 	fputs("</svg>\n", out);
 	for (size_t i = 0; c->h->n && i < c->o->n_percentiles; i++) {
 		fprintf(out,
@@ -302,33 +303,46 @@ static void measure(struct chart *c, const struct plumb_report *r)
 	c->distribution.y += HEIGHT + BELOW;
 }
 
+static void draw(void *context, FILE *out)
+{
+	struct chart *c = context;
+	struct picture_frame f = c->distribution;
+
+	c->out = out;
+	draw_over_time(c, out);
+	draw_distribution(c, out);
+	f.y += HEIGHT + BELOW;
+	if (c->r->run->split) {
+		c->err = plumb_parts_chart_draw(c->r, &c->all, &f, c->right, out);
+		f.y += HEIGHT + BELOW;
+	}
+	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n", f.y - 14);
+	print_data(c, out);
+}
+
 int plumb_chart_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
-	struct chart c = {.h = h, .o = &r->run->options, .precision = r->run->options.precision};
-	double bottom;
+	struct chart c = {
+		.h = h, .r = r, .o = &r->run->options, .precision = r->run->options.precision};
 	int err = plumb_history_sum(&c.all, r->total, c.precision);
 
 	if (err)
 		return err;
 	c.is_size = r->run->tool->measure.kind == PLUMB_SIZES;
-	c.out = out;
 	measure(&c, r);
-	bottom = c.distribution.y + HEIGHT + BELOW;
-	plumb_svg_begin(out, bottom + (r->run->split ? HEIGHT + BELOW : 0), style, "");
-	plumb_picture_caption(r, out);
-	plumb_picture_reset(PICTURE_RIGHT, out);
-	draw_over_time(&c, r, out);
-	draw_distribution(&c, out);
-	if (r->run->split) {
-		struct picture_frame f = c.distribution;
-
-		f.y = bottom;
-		err = plumb_parts_chart_draw(r, &c.all, &f, c.right, out);
-		bottom += HEIGHT + BELOW;
-	}
-	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n", bottom - 14);
-	print_data(&c, out);
-	plumb_svg_end(out, script);
+	plumb_picture_draw(
+		&(struct plumb_picture){
+			.report = r,
+			.height = c.distribution.y + (r->run->split ? 2 : 1) * (HEIGHT + BELOW),
+			.reset = PICTURE_RIGHT,
+			.frame = &c.over_time,
+			.ns = h->n ? h->columns[h->n - 1].to : 0,
+			.style = style,
+			.script = script,
+			.body = draw,
+			.context = &c,
+		},
+		out);
 	free(c.all.buckets);
-	return err;
+	return c.err;
 }

@@ -33,6 +33,7 @@ static const char style[] =
 
 struct heatmap {
 	const struct plumb_history *h;
+	const struct plumb_report *r;
 	uint32_t precision, first, last; /* lines that have calls, with one more on either side */
 	uint64_t ns, most;               /* the whole time; calls of the fullest cell */
 	uint64_t from[LEVELS + 1];       /* the least count of each level */
@@ -181,12 +182,11 @@ static void draw_flights(const struct heatmap *m, const struct plumb_report *r, 
 	fputs("\"/>\n", out);
 }
 
-static void draw_plot(const struct heatmap *m, const struct plumb_report *r, FILE *out)
+static void draw_plot(const struct heatmap *m, FILE *out)
 {
 	const struct picture_frame *f = &m->frame;
 
 	plumb_picture_values(f, m->first, m->last, m->precision, m->is_size, out);
-	plumb_picture_times(f, m->ns, out);
 	fprintf(out,
 		"<svg id=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" "
 		"viewBox=\"0 0 %.0f %u\" preserveAspectRatio=\"none\" "
@@ -195,7 +195,7 @@ static void draw_plot(const struct heatmap *m, const struct plumb_report *r, FIL
 		plumb_lines_per_octave(m->precision));
 	for (size_t i = 0; i < m->levels; i++)
 		draw_level(m, i, out);
-	draw_flights(m, r, out);
+	draw_flights(m, m->r, out);
 	fprintf(out,
 		"</svg>\n<rect id=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n"
 		"<rect id=\"mark\" style=\"display:none\"/>\n"
@@ -267,10 +267,20 @@ static void print_data(const struct heatmap *m, FILE *out)
 	fputs("]}</metadata>\n", out);
 }
 
+static void draw(void *context, FILE *out)
+{
+	const struct heatmap *m = context;
+
+	draw_plot(m, out);
+	draw_legend(m, m->r->run->tool->measure.counted ?: "calls", out);
+	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
+		m->frame.y + m->frame.height + BOTTOM - 10);
+	print_data(m, out);
+}
+
 int plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report *r, FILE *out)
 {
-	const char *counted = r->run->tool->measure.counted ?: "calls";
-	struct heatmap m = {.h = h, .precision = r->run->options.precision};
+	struct heatmap m = {.h = h, .r = r, .precision = r->run->options.precision};
 	double height;
 
 	m.is_size = r->run->tool->measure.kind == PLUMB_SIZES;
@@ -279,14 +289,18 @@ int plumb_heatmap_draw(const struct plumb_history *h, const struct plumb_report 
 	height = height < LOWEST ? LOWEST : height > HIGHEST ? HIGHEST : height;
 	m.frame = (struct picture_frame){PICTURE_LEFT, PICTURE_TOP,
 					 SVG_WIDTH - PICTURE_LEFT - PICTURE_RIGHT, height};
-	plumb_svg_begin(out, PICTURE_TOP + height + BOTTOM, style, "");
-	plumb_picture_caption(r, out);
-	plumb_picture_reset(PICTURE_RIGHT, out);
-	draw_plot(&m, r, out);
-	draw_legend(&m, counted, out);
-	fprintf(out, "<text id=\"details\" x=\"10\" y=\"%g\"></text>\n",
-		PICTURE_TOP + height + BOTTOM - 10);
-	print_data(&m, out);
-	plumb_svg_end(out, script);
+	plumb_picture_draw(
+		&(struct plumb_picture){
+			.report = r,
+			.height = PICTURE_TOP + height + BOTTOM,
+			.reset = PICTURE_RIGHT,
+			.frame = &m.frame,
+			.ns = m.ns,
+			.style = style,
+			.script = script,
+			.body = draw,
+			.context = &m,
+		},
+		out);
 	return 0;
 }

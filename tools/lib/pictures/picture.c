@@ -175,7 +175,8 @@ void plumb_picture_values(const struct picture_frame *f, uint32_t first, uint32_
 	fputs("</g>\n", out);
 }
 
-void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out)
+/* Lines and labels of the axis of time, from 0 to NS. */
+static void print_times(const struct picture_frame *f, uint64_t ns, FILE *out)
 {
 	const double seconds = ns / 1e9;
 	static const double next[] = {2, 2.5, 2}; /* 1, 2, 5, 10, ... */
@@ -193,6 +194,16 @@ void plumb_picture_times(const struct picture_frame *f, uint64_t ns, FILE *out)
 			x, x, f->y, f->y + f->height, x, f->y + f->height + 16, i * step);
 	}
 	fputs("</g>\n", out);
+}
+
+void plumb_picture_draw(const struct plumb_picture *p, FILE *out)
+{
+	plumb_svg_begin(out, p->height, p->style);
+	plumb_picture_caption(p->report, out);
+	plumb_picture_reset(p->reset, out);
+	print_times(p->frame, p->ns, out);
+	p->body(p->context, out);
+	plumb_svg_end(out, p->script);
 }
 
 size_t plumb_picture_flights(const struct plumb_report *r,

@@ -83,16 +83,15 @@ size_t plumb_svg_characters(const char *text)
 	return count;
 }
 
-void plumb_svg_begin(FILE *out, size_t height, const char *style, const char *data)
+void plumb_svg_begin(FILE *out, size_t height, const char *style)
 {
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
-		"viewBox=\"0 0 %d %zu\" data-width=\"%d\" data-character=\"%g\"%s>\n"
+		"viewBox=\"0 0 %d %zu\" data-width=\"%d\" data-character=\"%g\">\n"
 		"<style>\n%s%s</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" style=\"fill: var(--paper)\"/>\n",
-		SVG_WIDTH, height, SVG_WIDTH, height, SVG_WIDTH, SVG_CHARACTER, data, common,
-		style);
+		SVG_WIDTH, height, SVG_WIDTH, height, SVG_WIDTH, SVG_CHARACTER, common, style);
 }
 
 void plumb_svg_end(FILE *out, const char *script)

@@ -2,10 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <plumb/core/cli.h>
+#include <time.h>
 #include <plumb/core/clock.h>
+#include <plumb/core/json.h>
 #include <plumb/core/log.h>
-#include <plumb/core/text.h>
+#include <plumb/core/run.h>
 #include <plumb/recorder/in-order.h>
 
 /* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
@@ -16,9 +17,18 @@ static uint64_t on_its_way(const struct plumb_in_order *o)
 	return o->on_its_way ?: ON_ITS_WAY;
 }
 
-int plumb_in_order_add(struct plumb_in_order *o, const void *record, size_t size)
+static void begin(void *context, struct plumb_run *run)
 {
-	if (size < o->size)
+	struct plumb_in_order *o = context;
+
+	o->run = run;
+}
+
+static int add(void *context, const void *record, size_t size)
+{
+	struct plumb_in_order *o = context;
+
+	if ((o->takes && !o->takes(record, size)) || size < o->size)
 		return 0;
 	if (o->n == o->room) {
 		o->room = o->room * 2 ?: 64;
@@ -45,22 +55,36 @@ static int by_end(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct timespec plumb_in_order_time(uint64_t end)
+/* Local time: "HH:MM:SS.mmm". */
+static void print_time(const struct timespec *t, FILE *out)
 {
-	uint64_t ns = plumb_wall_clock() + end;
-
-	return (struct timespec){ns / PLUMB_SECOND, ns % PLUMB_SECOND};
-}
-
-void plumb_in_order_print_time(uint64_t end, FILE *out)
-{
-	struct timespec t = plumb_in_order_time(end);
 	char text[16];
 	struct tm tm;
 
-	localtime_r(&t.tv_sec, &tm);
+	localtime_r(&t->tv_sec, &tm);
 	strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	fprintf(out, "%s.%03ld", text, t.tv_nsec / 1000000);
+	fprintf(out, "%s.%03ld", text, t->tv_nsec / 1000000);
+}
+
+static int print_one(struct plumb_in_order *o, const void *record, FILE *out)
+{
+	const uint64_t ns = plumb_wall_clock() + end_of(record);
+	const struct timespec end = {ns / PLUMB_SECOND, ns % PLUMB_SECOND};
+	json_t *json;
+
+	if (o->run->options.json) {
+		json = json_pack("{s:o}", "end", plumb_json_time(&end));
+		o->add_json(record, json);
+		return plumb_json_print(json_pack("{s:o}", o->json_name, json), out);
+	}
+	if (!o->printed) {
+		fprintf(out, "%-12s", "ENDED");
+		o->heading(out);
+	}
+	o->printed = true;
+	print_time(&end, out);
+	o->print(record, out);
+	return 0;
 }
 
 /* Return how many records are so old that all events which ended before them have arrived. */
@@ -95,28 +119,28 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 	int err = out ? 0 : -errno;
 
 	for (size_t i = 0; i < settled && !err; i++)
-		err = o->print(o->list + i * o->size, out);
+		err = print_one(o, o->list + i * o->size, out);
 	if (out && fclose(out) && !err)
 		err = -errno;
 	if (!err)
 		err = write_out(text, size);
-	o->printed |= !err;
 	free(text);
 	return err;
 }
 
 /* --- records that are kept --- */
 
-static struct plumb_in_order *offered;
-
-void plumb_in_order_offer(struct plumb_in_order *o)
+struct plumb_in_order *plumb_in_order_of(const struct plumb_tool *tool)
 {
-	offered = o;
-}
+	const struct plumb_ring *ring = tool->rings;
+	struct plumb_in_order *o;
 
-struct plumb_in_order *plumb_in_order_offered(void)
-{
-	return offered;
+	for (size_t i = 0; ring && i < PLUMB_MAX_RINGS && ring[i].map; i++) {
+		o = ring[i].handlers == &plumb_in_order ? ring[i].context : NULL;
+		if (o && o->may_keep)
+			return o;
+	}
+	return NULL;
 }
 
 int plumb_in_order_hold(struct plumb_in_order *o, size_t most)
@@ -133,16 +157,17 @@ static int keep_settled(struct plumb_in_order *o, size_t settled)
 	return 0;
 }
 
-int plumb_in_order_dump(const struct plumb_in_order *o, FILE *out)
+int plumb_in_order_dump(struct plumb_in_order *o, FILE *out)
 {
 	int err = 0;
 
 	for (uint64_t i = o->seen > o->most ? o->seen - o->most : 0; i < o->seen && !err; i++)
-		err = o->print(o->kept + i % o->most * o->size, out);
+		err = print_one(o, o->kept + i % o->most * o->size, out);
 	return err;
 }
 
-int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
+/* Prints or keeps records that are settled. */
+static int take_settled(struct plumb_in_order *o, bool all)
 {
 	size_t settled;
 	int err;
@@ -156,29 +181,17 @@ int plumb_in_order_print(struct plumb_in_order *o, bool all, uint64_t *again)
 	memmove(o->list, o->list + settled * o->size, o->n * o->size);
 	if (err && err != -EPIPE)
 		return plumb_error(err, "cannot write to standard output: %s", strerror(-err));
-	if (err)
-		return err;
-	*again = o->n ? on_its_way(o) : 0;
-	return 0;
+	return err;
 }
 
-void plumb_in_order_print_none(const struct plumb_in_order *o, uint64_t min_ns, FILE *out)
+static int idle(void *context, bool all, uint64_t *again)
 {
-	char text[32];
+	struct plumb_in_order *o = context;
+	int err = take_settled(o, all);
 
-	if (!o->printed)
-		fprintf(out, "none took %s or longer\n",
-			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
+	*again = o->n || (all && o->awaits) ? on_its_way(o) : 0;
+	o->awaits &= !all;
+	return err;
 }
 
-/* The kernel requires a power of two, of at least a page. */
-uint64_t plumb_in_order_buffer(const char *text)
-{
-	uint64_t bytes = plumb_option_size("--buffer", text), room = 4096;
-
-	if (bytes < room || bytes > 1ULL << 30)
-		plumb_usage_error("--buffer: from 4K to 1G: %s", text);
-	while (room < bytes)
-		room *= 2;
-	return room;
-}
+const struct plumb_ring_handlers plumb_in_order = {begin, add, idle};

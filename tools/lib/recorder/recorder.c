@@ -182,7 +182,7 @@ static void check(const struct plumb_options *o, const struct plumb_tool *tool)
 	sigemptyset(&requests);
 	sigaddset(&requests, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &requests, NULL);
-	recorder.records = plumb_in_order_offered();
+	recorder.records = plumb_in_order_of(tool);
 	if (recorder.records && !o->keep.records)
 		plumb_usage_error("--keep: here a number of records, as 1000, or 1000/10s with "
 				  "triggers each 10s");

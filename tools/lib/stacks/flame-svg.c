@@ -118,7 +118,7 @@ void plumb_flame_draw(const struct flame_graph *g)
 	size_t height = TOP + (g->depth + 1) * ROW + BOTTOM;
 	FILE *out = g->out;
 
-	plumb_svg_begin(out, height, style, "");
+	plumb_svg_begin(out, height, style);
 	if (g->flame->report)
 		plumb_picture_caption(g->flame->report, out);
 	fputs("<text id=\"about\" class=\"dim\" x=\"10\" y=\"78\">", out);

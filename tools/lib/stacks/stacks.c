@@ -82,24 +82,26 @@ void plumb_stacks_begin(struct plumb_run *run)
 	begin_kernel(run);
 }
 
-static int note(const void *record, size_t size)
+static int note(void *context, const void *record, size_t size)
 {
 	if (size >= sizeof(__u32))
 		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
 	return 0;
 }
 
-static int note_due(bool all, uint64_t *again)
+static int note_due(void *context, bool all, uint64_t *again)
 {
 	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
 	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
 }
 
+static const struct plumb_ring_handlers notes = {NULL, note, note_due};
+
 /*
  * The processes seen in stacks: their mappings are read while they exist, so that addresses can be
  * named after they have exited.
  */
-const struct plumb_ring plumb_stacks_ring = {"plumb_processes", NULL, note, note_due};
+const struct plumb_ring plumb_stacks_ring = {"plumb_processes", &notes, NULL};
 
 #define TRUNCATED "[truncated]"
 
