@@ -17,6 +17,7 @@
 #include <plumb/core/fields.h>
 #include <plumb/core/option.h>
 #include <plumb/core/options.h>
+#include <plumb/core/ring.h>
 
 struct bpf_object;
 struct bpf_object_open_opts;
@@ -30,7 +31,6 @@ struct plumb_part_name;
 struct plumb_probes;
 struct plumb_report;
 struct plumb_row;
-struct plumb_run;
 struct plumb_run;
 struct plumb_switches;
 struct plumb_tool;
@@ -174,30 +174,6 @@ static inline bool plumb_column_is_counter(const struct plumb_column *c)
 {
 	return !c->value && !c->text;
 }
-
-#define PLUMB_DONE 1 /* what idle() below may return */
-
-struct plumb_ring_handlers {
-	/* Called when all programs are attached; may be NULL. */
-	void (*begin)(void *context, struct plumb_run *run);
-	/* Called for each record; 0, or -errno to end the run (-EPIPE: the output is closed). */
-	int (*record)(void *context, const void *record, size_t size);
-	/*
-	 * Called when no record is left (ALL), or between many records.  *AGAIN is 0; set it to
-	 * the ns after which this is to be called again without a record.  0, PLUMB_DONE if the
-	 * end of the run need not wait for that, or -errno to end the run.
-	 */
-	int (*idle)(void *context, bool all, uint64_t *again);
-};
-
-/* A ring buffer of the programs, by name, and what its records are for, as of in-order.h. */
-struct plumb_ring {
-	const char *map;
-	const struct plumb_ring_handlers *handlers;
-	void *context;
-};
-
-#define PLUMB_MAX_RINGS 2
 
 /* For --help, --version and --about, and in every report. */
 struct plumb_card {

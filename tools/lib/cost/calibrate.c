@@ -13,6 +13,8 @@
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
  */
+#include "statistics.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -30,12 +32,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define STATISTICS_NS 100000000ULL
-#define STACK_SIZE    (64 << 10) /* of a process that makes calls */
-#define BUDGET_NS     4000000    /* for each state, of which there are at most five */
-
-/* Fewer runs of a program are not evaluated, since they ran with cold caches. */
-#define ENOUGH_RUNS 100
+#define STACK_SIZE (64 << 10) /* of a process that makes calls */
+#define BUDGET_NS  4000000    /* for each state, of which there are at most five */
 
 static double unit; /* ns of an arithmetic loop in the first measurement */
 
@@ -304,93 +302,6 @@ static void calibrate_filtered(struct plumb_run *run)
 	plumb_overhead_judge(o);
 }
 
-/*
- * If no call can be triggered: the kernel's run-time statistics of the programs, during the first
- * STATISTICS_NS of the trace.  Meanwhile each run costs some 20 ns more.
- */
-static int begin_statistics(struct plumb_run *run)
-{
-	run->statistics = -1;
-	if (run->options.calibrate && !run->overhead.known && !run->tool->overhead.switches)
-		run->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	return 0;
-}
-
-void plumb_run_times_add(struct plumb_run_times *t, uint64_t ns, uint64_t runs)
-{
-	t->ns += ns;
-	t->all += runs;
-	t->most = runs > t->most ? runs : t->most;
-}
-
-double plumb_run_times_mean(const struct plumb_run_times *t, bool stages)
-{
-	const uint64_t events = stages ? t->most : t->all;
-
-	return events < ENOUGH_RUNS ? 0 : (double)t->ns / events;
-}
-
-/* Whether programs keep states of calls, which they then see several times. */
-static bool programs_are_stages(const struct plumb_instance *in)
-{
-	for (size_t i = 0; i < PLUMB_LEDGERS; i++)
-		if (in->bpf.ledgers[i].began)
-			return true;
-	return false;
-}
-
-/* Adds the program NAME, if it is loaded. */
-static void add_run_time(const struct plumb_instance *in, const char *name,
-			 struct plumb_run_times *t)
-{
-	const struct bpf_program *p = bpf_object__find_program_by_name(in->bpf.object, name);
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-
-	if (bpf_program__autoload(p) && !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
-		plumb_run_times_add(t, info.run_time_ns, info.run_cnt);
-}
-
-static void end_statistics(struct plumb_run *run)
-{
-	const struct plumb_instance *in = &run->instance;
-	const char *const *programs = in->mechanism->programs;
-	const bool sampled = run->tool->measure.sampled;
-	struct plumb_run_times times = {};
-	size_t i;
-	double ns;
-
-	if (run->statistics < 0)
-		return;
-	close(run->statistics);
-	run->statistics = -1;
-	/* Programs that follow threads are not part of a call's cost. */
-	for (i = 0; programs && programs[i]; i++)
-		add_run_time(in, programs[i], &times);
-	for (i = 0; sampled && in->bpf.copied[i]; i++)
-		add_run_time(in, in->bpf.copied[i], &times);
-	/*
-	 * Programs of functions are not listed; for these OVERHEAD.how says why calibration failed.
-	 */
-	if (!programs && !sampled)
-		return;
-	ns = plumb_run_times_mean(&times, programs_are_stages(in));
-	if (ns > 0)
-		run->overhead = (struct plumb_overhead){
-			.known = true,
-			.traced.median = ns,
-			.how = "the kernel's run-time statistics",
-		};
-	else
-		run->overhead.how =
-			sampled ? "fewer than 100 runs" : "fewer than 100 runs in the first 0.1 s";
-}
-
-static bool wants_early(const struct plumb_run *run)
-{
-	return run->statistics >= 0 && !run->tool->measure.sampled;
-}
-
 /* A tool that seeks functions seeks that of the calibration's call, too. */
 static void check(const struct plumb_options *o, const struct plumb_tool *tool)
 {
@@ -403,9 +314,9 @@ const struct plumb_part plumb_cost_part = {
 	.check = check,
 	.loaded = calibrate_traced,
 	.attached = calibrate_filtered,
-	.open = begin_statistics,
+	.open = statistics_begin,
 	.early_ns = STATISTICS_NS,
-	.wants_early = wants_early,
-	.early = end_statistics,
-	.detached = end_statistics,
+	.wants_early = statistics_are_had_early,
+	.early = statistics_end,
+	.detached = statistics_end,
 };
