@@ -147,9 +147,9 @@ struct plumb_mechanism {
 enum plumb_column_kind {
 	PLUMB_COLUMN_COUNT,
 	PLUMB_COLUMN_BYTES,
-	PLUMB_COLUMN_TIME, /* ns */
-	PLUMB_COLUMN_RATE, /* by the second */
-	PLUMB_COLUMN_PERCENT,
+	PLUMB_COLUMN_TIME,    /* ns */
+	PLUMB_COLUMN_RATE,    /* by the second */
+	PLUMB_COLUMN_PERCENT, /* from 0 to 100 */
 	PLUMB_COLUMN_RATIO,
 	PLUMB_COLUMN_TEXT,
 };

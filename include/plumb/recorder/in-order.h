@@ -6,11 +6,11 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <jansson.h>
 #include <plumb/core/tool.h>
 
 struct plumb_in_order {

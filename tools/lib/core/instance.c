@@ -49,7 +49,7 @@ static bool state_can_be_had(const struct plumb_bpf *bpf)
 }
 
 /* Makes all slots free but 0, which is [other]. */
-static int fill(const struct plumb_bpf *bpf)
+static int fill_slots(const struct plumb_bpf *bpf)
 {
 	const struct bpf_map *m = map(bpf, "plumb_free_slots");
 
@@ -57,6 +57,20 @@ static int fill(const struct plumb_bpf *bpf)
 		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &i, BPF_ANY))
 			return -errno;
 	return 0;
+}
+
+/* What maps hold before programs run. */
+static int fill(const struct plumb_run *run, const struct plumb_bpf *bpf)
+{
+	const struct plumb_tool *tool = run->tool;
+	int err = plumb_filter_fill(run, bpf->object);
+
+	if (!err && tool->lifecycle.fill)
+		err = tool->lifecycle.fill(bpf->object);
+	err = err ?: fill_slots(bpf);
+	if (!err && tool->stacking)
+		err = tool->stacking->fill(bpf);
+	return err;
 }
 
 /*
@@ -127,14 +141,7 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		plumb_instance_close(in);
 		return load_once(run, mechanism, in, calibration, why, size);
 	}
-	if (!err)
-		err = plumb_filter_fill(run, in->bpf.object);
-	if (!err && run->tool->lifecycle.fill)
-		err = run->tool->lifecycle.fill(in->bpf.object);
-	if (!err)
-		err = fill(&in->bpf);
-	if (!err && run->tool->stacking)
-		err = run->tool->stacking->fill(&in->bpf);
+	err = err ?: fill(run, &in->bpf);
 	if (!err)
 		return 0;
 	explain(mechanism->attach_targets, err, "load", why, size);
