@@ -295,7 +295,7 @@ int timeline_draw(void *timeline, FILE *out)
 		.t = t,
 		.lanes = find_lanes(t->kept),
 		.ns = t->report->total->clock - t->start,
-		.frame = {LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT},
+		.frame = {LEFT, PICTURE_TOP, SVG_WIDTH - LEFT - PICTURE_RIGHT, 0},
 	};
 
 	d.frame.height = LANE * (d.lanes.n ?: 1);
