@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # --sort takes every figure of the table, shows it, and sorts by it, highest first, also JSON; --columns
-# shows those that it names.  Where a tool cannot trace, they take those that they list.
+# shows those that it names.  Where a tool cannot trace, they take those that they list.  The figures that
+# tools share are sorted by the same code, so one tool of each kind shows that of each of them.
 . "$(dirname "$0")/lib.sh"
 root_or_end "sorting"
 
@@ -37,6 +38,7 @@ listed() {
 	done
 }
 
+declare -A sorted=() # by kind of tool and figure
 for tool in "${tools[@]}"; do
 	if ! has "$tool" --sort || ! has "$tool" COMMAND; then
 		continue
@@ -55,7 +57,10 @@ for tool in "${tools[@]}"; do
 	if [[ $shown == *p50* ]]; then
 		[[ $shown == *bytes* ]] && more="mean min share" || more="total mean min share"
 	fi
+	kind=${more:-counts}
 	for figure in $shown $more; do
+		[[ -z ${sorted[$kind $figure]-} ]] || continue
+		sorted[$kind $figure]=$tool
 		run "$tool" "${options[@]}" --sort "$figure" -- "${command[@]}"
 		is "$tool --sort $figure is taken" "$status" 0
 		claim "$tool --sort $figure shows it" test "$(column "$figure" | wc -l)" -ge 2

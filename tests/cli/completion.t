@@ -34,6 +34,12 @@ for tool in "${tools[@]}"; do
 	like "$tool is completed in the source tree" "$(complete -p "$tool" 2>/dev/null)" '-F _plumb'
 done
 
+# An option is completed in the same way whichever tool has it: once.
+declare -A shown=()
+once() {
+	has "$tool" "$1" && [[ ${CHECK_ALL-} || -z ${shown[$1]-} ]] && shown[$1]=$tool
+}
+
 for tool in "${tools[@]}"; do
 	# As it is installed.
 	cp "$cli_top/tools/lib/completion.bash" "$work/$tool"
@@ -45,7 +51,7 @@ for tool in "${tools[@]}"; do
 	is "$tool by its path is completed" "$(offers "$bin/$tool --hel")" --help
 	is "$tool after an assignment is completed" "$(offers "LANG=C $tool --hel")" --help
 	is "$tool: nothing is made up" "$(offers "$tool --nonsense")$(offers "$tool -Z")$(offers "$tool --nonsense=")" ""
-	if has "$tool" --pid; then
+	if once --pid; then
 		is "$tool --pid takes a pid" "$(offers "$tool --pid $idle")" "$idle"
 		is "$tool -p takes a pid" "$(offers "$tool -p $idle")" "$idle"
 		is "$tool --pid= takes a pid" "$(offers "$tool --pid=$idle")" "$idle"
@@ -53,11 +59,13 @@ for tool in "${tools[@]}"; do
 		is "$tool -p takes another pid" "$(offers "$tool -p 1,$idle")" "1,$idle"
 		is "$tool -p, after others, takes a pid" "$(offers "$tool -d 3 -jp $idle")" "$idle"
 	fi
-	if has "$tool" --tid; then
+	if once --tid; then
 		is "$tool -t takes a tid" "$(offers "$tool -t $idle")" "$idle"
 	fi
 	if has "$tool" --by; then
 		is "$tool -b takes a key" "$(offers "$tool -b ")" "$(values -b | sorted)"
+	fi
+	if once --by; then
 		first=$(values -b | head -n 1)
 		is "$tool -b takes another key" "$(offers "$tool -b $first,")" \
 			"$(values -b | grep -vx "$first" | sed "s/^/$first,/" | sorted)"
@@ -65,33 +73,35 @@ for tool in "${tools[@]}"; do
 	fi
 	if has "$tool" --syscall; then
 		is "$tool -s takes a call" "$(offers "$tool -s send")" "$(values -s | grep ^send | sorted)"
+	fi
+	if once --syscall; then
 		is "$tool -s takes another call" "$(offers "$tool -s read,nanosl")" "read,nanosleep"
 		# bash replaces what follows the colon only.
 		is "$tool -s takes a call of 32 bits" "$(offers "$tool -s ia32:send")" \
 			"$(values -s | sed -n 's/^ia32:send/send/p' | sorted)"
 	fi
-	if has "$tool" --unit; then
+	if once --unit; then
 		is "$tool -u takes a unit" "$(offers "$tool -u ")" "auto ms ns s us"
 		is "$tool --unit= takes a unit" "$(offers "$tool --unit=m")" "ms"
 	fi
-	if has "$tool" --audit; then
+	if once --audit; then
 		: >"$work/au"
 		is "$tool --audit= takes a file" "$(offers "$tool --audit=$work/a")" "$work/au"
 		is "... or what is no file" "$(cd "$work" && offers "$tool --audit=")$(cd "$work" && offers "$tool --audit=a")" \
 			"$(cd "$work" && { ls -A; printf '%s\n' audit syslog; } | sorted)$(printf '%s\n' au audit | sorted)"
 	fi
-	if has "$tool" --cgroup; then
+	if once --cgroup; then
 		mkdir -p "$work/one/two"
 		is "$tool -g takes a directory" "$(offers "$tool -g $work/o")" "$work/one/"
 		is "$tool -g takes another directory" "$(offers "$tool -g /,$work/one/t")" "/,$work/one/two/"
 	fi
-	if has "$tool" --comm; then
+	if once --comm; then
 		like "$tool -c takes a name" "$(offers "$tool -c slee")" '\bsleep\b'
 	fi
-	if has "$tool" --duration; then
+	if once --duration; then
 		is "$tool -d takes what cannot be guessed" "$(offers "$tool -d ")" ""
 	fi
-	if has "$tool" COMMAND; then
+	if once COMMAND; then
 		is "$tool -- takes a command" "$(offers "$tool -- setpri")" setpriv
 		is "$tool -- COMMAND takes a file" "$(offers "$tool -- ls $work/on")" "$work/one"
 		is "$tool -- COMMAND has options of its own" "$(offers "$tool -- ls --hel")" ""

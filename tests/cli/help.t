@@ -18,8 +18,9 @@ for tool in "${tools[@]}"; do
 		like "$tool $option begins with the usage" "$(head -n 1 "$out")" "^Usage: $tool "
 	done
 	is "$tool -h is --help" "$(cat "$out")" "$("$bin/$tool" --help)"
-	# Margins without room for a word.
+	# Margins without room for a word.  All tools have the same code for it.
 	for format in rmargin=1 rmargin=0,short-opt-col=99 header-col=99,usage-indent=99,rmargin=2; do
+		[[ ${CHECK_ALL-} || $tool == "${tools[0]}" ]] || break
 		is "$tool --help is what it is with ARGP_HELP_FMT=$format" \
 			"$(ARGP_HELP_FMT=$format timeout -k 1 10 "$bin/$tool" --help 2>&1 | head -n 200)" "$("$bin/$tool" --help)"
 	done

@@ -334,7 +334,8 @@ bad_for_trees() {
 	for option in -b -m -n -u -H --sort --columns; do
 		unknown "${option##*-}" "$option" 1
 	done
-	bad_together -f -F : -f vfs_read -F 99
+	bad_together -f -F : -s read -f vfs_read -F 99
+	bad_together -f -s : -f vfs_read
 }
 
 for tool in "${tools[@]}"; do

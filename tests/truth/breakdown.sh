@@ -12,8 +12,9 @@ run() {
 	start two inside 101 200000 23 20
 	attach both -s read,getrandom -p "$pid"
 	attach work -s getrandom -p "$pid"
+	attach every -p "$pid"
 	go two
-	detach both work
+	detach both work every
 
 	# Two calls of one thread, that have little in common.
 	start turns costs 503 100000 100
@@ -110,6 +111,11 @@ exact() {
 }
 
 check_both() {
+	exact "of all calls" every
+	holds "without -s each call that the workload made is there, as often and as long" every.json '
+		def sums($of): [$of.by_syscall[] | select(.syscall == ("read", "getrandom"))] | map([.syscall, .calls]) | sort;
+		$last | sums(.) == sums($one[0]) and (.by_syscall | length) > 2
+		and ([.by_syscall[].ns] | add) == .ns' --slurpfile one both.json
 	exact "calls that work and calls that sleep" both
 	holds "all calls are counted, and their time is that of the workload's clock" both.json "$trees"'
 		($truth[0].calls | map(.sum) | add) as $sum

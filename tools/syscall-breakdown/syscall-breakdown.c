@@ -66,8 +66,8 @@ static void complete(struct plumb_options *o)
 {
 	const uint64_t min = plumb_syscall_selection.min_ns;
 
-	if (!plumb_syscall_selection.selected)
-		plumb_usage_error("no system call: syscall-breakdown -s NAME");
+	if (inside_is_asked() && !plumb_syscall_selection.selected)
+		plumb_usage_error("-f takes system calls: syscall-breakdown -s NAME -f FUNC");
 	if (above && min)
 		plumb_usage_error("--min and --above exclude each other");
 	if (inside_is_asked() && (above || min))
