@@ -217,7 +217,7 @@ $(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-fl
 define page_rule
 $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildcard tools/lib/manual/*.rst) tools/lib/kernel/renamed.list | $(B)/man
 	$$(call say,MAN,$$@)
-	$(Q){ cat $$< && scripts/lib/renamed-names.awk tools/lib/kernel/renamed.list $(wildcard tools/$(1)/$(1).targets); } | \
+	$(Q)scripts/lib/renamed-names.awk tools/lib/kernel/renamed.list $(wildcard tools/$(1)/$(1).targets) $$< | \
 		(cd tools/$(1) && $$(RST2MAN) --halt=2) >$$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))

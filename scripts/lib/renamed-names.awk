@@ -1,9 +1,10 @@
 #!/usr/bin/awk -f
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# renamed-names.awk RENAMED.LIST [NAME.targets]: the end of a tool's manual page: which of the
-# functions and tracepoints that it hooks have another name on some kernels.
+# renamed-names.awk RENAMED.LIST [NAME.targets] NAME.rst: the source of a tool's manual page, with a section of
+# its own before what all tools have: which of the functions and tracepoints that it hooks have another name on
+# some kernels.
 
-FNR == NR {
+FILENAME == ARGV[1] {
 	if (!/^#/) {
 		kernels = $3
 		for (i = 4; i <= NF; i++)
@@ -13,15 +14,21 @@ FNR == NR {
 	next
 }
 
-{
+FILENAME ~ /[.]targets$/ {
 	for (i = 2; i <= NF; i++) {
 		name = $i
 		sub(".*:", "", name)
-		if (!(name in others) || name in told)
-			continue
-		told[name] = 1
-		if (!n++)
-			print "\nOTHER NAMES\n===========\nOn some kernels these have other names, by which they are found, too:\n"
-		printf "%s", others[name]
+		if (name in others && !(name in told)) {
+			told[name] = 1
+			section = section others[name]
+		}
 	}
+	next
 }
+
+section && /^COMMON OPTIONS$/ {
+	print "OTHER NAMES\n===========\nOn some kernels these have other names, by which they are found, too:\n"
+	print section
+}
+
+{ print }
