@@ -221,7 +221,7 @@ $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildc
 		(cd tools/$(1) && $$(RST2MAN) --halt=2) >$$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
-$(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst | $(B)/man
+$(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst $(wildcard tools/lib/manual/*.rst) | $(B)/man
 	$(call say,MAN,$@)
 	$(Q)$(RST2MAN) --halt=2 $< $@
 

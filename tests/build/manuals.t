@@ -17,8 +17,7 @@ rendered() {
 
 # Sections of which a page has some: 'own' stands for those that only this page has.
 order=(NAME SYNOPSIS DESCRIPTION EXAMPLES COLUMNS own OPTIONS MECHANISM KERNELS 'FIRE RATE' OVERHEAD CAVEATS 'OTHER NAMES'
-	'COMMON OPTIONS' 'THE WAY OUT' 'IN FLIGHT' 'THE FOOTER' AUDIT 'EXIT STATUS' 'FLIGHT RECORDER' PRIVILEGES 'COMING FROM BCC'
-	'SEE ALSO')
+	'COMMON OPTIONS' 'THE WAY OUT' 'IN FLIGHT' 'THE FOOTER' 'EXIT STATUS' PRIVILEGES 'SEE ALSO')
 # The same names for what is the tool's own.
 own=" probe-check:EXIT STATUS probe-cost:EXIT STATUS probe-list:EXIT STATUS probe-misses:EXIT STATUS trace-bias:EXIT STATUS
  hist-merge:EXIT STATUS hist-merge:PRIVILEGES"

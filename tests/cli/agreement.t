@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# --help, manual and completion name the same options.
+# --help, manual and completion name the same options.  Those that tools share are in a page in short, and are
+# described in plumb-common(7): in the same words up to the colon.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=../../tools/lib/completion.bash
 . "$cli_top/tools/lib/completion.bash"
@@ -22,9 +23,9 @@ source_of() {
 	done <"$1"
 }
 
-# An option is told of in a definition: **-p PID[,...], --pid=PID[,...]**
+# An option is described in a definition, **-p PID[,...], --pid=PID[,...]**, or is in a short list: | **...**: what it does
 of_manual() {
-	source_of "$cli_top/tools/$tool/$tool.rst" | grep -E '^\*\*-' | tr -d '*`' |
+	source_of "$cli_top/tools/$tool/$tool.rst" | sed -nE 's/^\| (\*\*-.*\*\*): .*/\1/; /^\*\*-/p' | tr -d '*`' |
 		grep -oE '(^|, )--?[[:alpha:]][[:alnum:]-]*' | sed 's/^, //' | sort
 }
 
@@ -34,6 +35,12 @@ of_completion() {
 	_plumb "$tool" - "$tool"
 	printf '%s\n' "${COMPREPLY[@]%=}" | sort
 }
+
+manual=$cli_top/tools/lib/manual
+sed -nE 's/^\| \*\*(-.*)\*\*: .*/\1/p' "$manual"/names*.rst | sort >"$work/short"
+source_of "$manual/plumb-common.7.rst" | sed -nE 's/^\*\*(-.*)\*\*$/\1/p' | grep -v '^-- ' | sort >"$work/whole"
+claim "tools share options" test "$(wc -l <"$work/short")" -ge 40
+is "plumb-common(7) describes the options that pages have in short, and no other" "$(<"$work/whole")" "$(<"$work/short")"
 
 for tool in "${tools[@]}"; do
 	of_help >"$work/help"
