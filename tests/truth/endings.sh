@@ -32,6 +32,13 @@ signals_and_times() {
 	await 30 is_tracing asked
 	kill -USR1 "$tool"
 	ends_alone asked "$tool"
+	# As under nohup.
+	trap '' HUP
+	launch ignored -j -d 1.5 -p "$sleeper" $what
+	trap - HUP
+	await 30 is_tracing ignored
+	kill -HUP "$tool"
+	ends_alone ignored "$tool"
 	launch count -j 0.2 2 -p "$sleeper" $what
 	ends_alone count "$tool"
 	# Nobody is left whom to trace.
@@ -214,6 +221,8 @@ check_signals_and_times() {
 		status "SIG$signal is a good end" "sig$signal" 0
 		sound "after SIG$signal" "sig$signal.json"
 	done
+	evidence ignored.json ignored.err notes
+	holds "SIGHUP that was ignored when the tool was started does not end it" ignored.json '$last.final and $last.elapsed_ns > 1.4e9'
 	evidence duration.json duration.err notes
 	holds "-d ends a tool with one report, even of no calls" duration.json \
 		'($all | length) == 1 and $last.final and $last.rows == [] and $last.ledger.recorded == 0'

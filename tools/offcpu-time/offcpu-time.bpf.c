@@ -8,6 +8,7 @@
 struct offcpu_thread {
 	__u64 left; /* ns, CLOCK_MONOTONIC; 0: not seen leaving, or already recorded */
 	__u64 task;
+	__u64 ran;       /* sched_ran() then */
 	__s32 kernel[2]; /* last stacks: when it blocked, and when it was preempted */
 	__s32 user;
 	__u32 tgid; /* of the user stack */
@@ -52,10 +53,14 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 }
 
 /* Record the off-CPU interval of a thread that is back on a CPU. */
-static __always_inline void came_back(struct offcpu_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline void came_back(struct offcpu_thread *t, struct task_struct *task, __u32 cpu,
+				      __u64 now)
 {
+	const struct sched_stay *last = sched_stay(cpu);
+	const bool seen = last && sched_is_of(last, task);
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
-	__u64 ns = stay ? stay->began - t->left : 0;
+	const __u64 came = seen ? last->began : now - (sched_ran(task) - t->ran);
+	__u64 ns = came - t->left;
 	struct offcpu_key key = {
 		.stack.kernel = t->kernel[t->preempted & 1],
 		.stack.user = t->user,
@@ -98,7 +103,7 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 		ledger_count(cpu, no_state);
 		return;
 	}
-	came_back(t, task, cpu);
+	came_back(t, task, cpu, now);
 	if (sched_state(task) & TASK_DEAD)
 		return;
 	ledger_count(cpu, began);
@@ -114,6 +119,7 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	t->tgid = 0;
 	t->user = stack_user(ctx, task, cpu, &t->tgid);
 	t->task = bpf_get_current_task();
+	t->ran = sched_ran(task);
 	t->left = now;
 }
 
@@ -131,7 +137,7 @@ static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 	struct offcpu_thread *t = inflight_get(task);
 
 	if (t)
-		came_back(t, task, cpu);
+		came_back(t, task, cpu, bpf_ktime_get_ns());
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

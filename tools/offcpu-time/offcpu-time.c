@@ -138,8 +138,8 @@ static uint64_t came(const struct plumb_run *run, uint64_t task)
  * A state keeps when its thread left its CPU even after it is back: /proc shows whether it is
  * asleep, and the CPUs whether it has one.
  */
-static void read(const struct plumb_run *run, const struct plumb_state *state,
-		 struct plumb_flights *to)
+static void read_state(const struct plumb_run *run, const struct plumb_state *state,
+		       struct plumb_flights *to)
 {
 	static int left = -2, task, kernel, user, preempted, what;
 	struct plumb_flight f = {.pid = state->pid, .tid = state->tid};
@@ -213,7 +213,7 @@ static const struct plumb_inflight asleep = {
 	.sleeps = true,
 	.find = find_sleep,
 	.proc = "stack",
-	.read = read,
+	.read = read_state,
 	.name = name,
 	.stacks = true,
 	.print = print,

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +62,9 @@ uint64_t plumb_option_duration(const char *option, const char *text); /* "1.5ms"
  * which are blocked from then on.  PIPE is ignored: a closed output is seen as EPIPE or POLLERR.
  */
 int plumb_signals_open(int more);
-/* Returns whether a signal that ends a run is pending. */
-bool plumb_signals_pending(void);
-/* Forgets those: only later ones are pending then. */
-void plumb_signals_drop(void);
+
+/*
+ * The signals that end a run, but for one of HUP that was ignored, as nohup(1) asks for: blocked,
+ * it would arrive all the same.
+ */
+sigset_t plumb_signals_of_end(void);

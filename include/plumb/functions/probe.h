@@ -80,3 +80,6 @@ void plumb_probe_detach(struct plumb_probes *probes);
 /* Detaches N of them, from the one at index FIRST. */
 void plumb_probe_detach_some(struct plumb_probes *probes, size_t first, size_t n);
 void plumb_probe_close(struct plumb_probes *probes);
+
+/* Returns whether a signal that ends a run is pending: attaching to many targets takes long. */
+bool plumb_signals_pending(void);

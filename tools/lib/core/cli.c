@@ -338,35 +338,26 @@ uint64_t plumb_option_duration(const char *option, const char *text)
 	return ns;
 }
 
-bool plumb_signals_pending(void)
+/* The signals that end a tool, but for SIGHUP under nohup(1): blocked, it would arrive all the
+ * same. */
+sigset_t plumb_signals_of_end(void)
 {
+	struct sigaction hup;
 	sigset_t set;
 
-	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
-				     sigismember(&set, SIGHUP));
-}
-
-void plumb_signals_drop(void)
-{
-	const struct timespec now = {};
-	sigset_t ends;
-
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	while (sigtimedwait(&ends, NULL, &now) > 0)
-		;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	if (sigaction(SIGHUP, NULL, &hup) || hup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
+	return set;
 }
 
 int plumb_signals_open(int more)
 {
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	sigset_t set;
+	sigset_t set = plumb_signals_of_end();
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		sigaddset(&set, handled[i]);
+	sigaddset(&set, SIGCHLD);
 	if (more)
 		sigaddset(&set, more);
 	sigprocmask(SIG_BLOCK, &set, NULL);

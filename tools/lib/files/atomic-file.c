@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <plumb/core/cli.h>
 #include <plumb/core/privileges.h>
 #include <plumb/files/atomic-file.h>
 #include <plumb/files/folder.h>
@@ -150,14 +151,10 @@ static int link_new(struct plumb_atomic_file *r)
  */
 static int name_beside(struct plumb_atomic_file *r, int (*make)(struct plumb_atomic_file *r))
 {
-	sigset_t ends;
+	const sigset_t ends = plumb_signals_of_end();
 	uint64_t random;
 	int made = -1, err;
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &r->signals);
 	do {
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))

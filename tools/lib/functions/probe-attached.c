@@ -18,6 +18,22 @@
 
 #include <bpf/bpf.h>
 
+bool plumb_signals_pending(void)
+{
+	sigset_t set, wanted = plumb_signals_of_end();
+
+	return !sigpending(&set) && !sigandset(&set, &set, &wanted) && !sigisemptyset(&set);
+}
+
+/* Forgets those: only later ones are pending then. */
+static void drop_signals(void)
+{
+	const sigset_t set = plumb_signals_of_end();
+
+	while (sigtimedwait(&set, NULL, &(struct timespec){}) > 0)
+		;
+}
+
 /* Above this number of probes, a message: the kernel takes some 10 to 150 ms to remove each. */
 #define SLOW 50
 
@@ -184,7 +200,7 @@ void plumb_probe_detach(struct plumb_probes *probes)
 	probes->may_leave &= n > SLOW;
 	/* The signal that ended the trace may not have been read, if it was over anyway. */
 	if (probes->may_leave)
-		plumb_signals_drop();
+		drop_signals();
 	if (n > SLOW)
 		plumb_warn("detaching %zu probes one by one, which takes a while%s", n,
 			   probes->may_leave ? "; Ctrl-C: the report at once" : "");

@@ -31,3 +31,13 @@ static __always_inline bool sched_is_throttled(struct task_struct *task)
 		return false;
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
+
+/*
+ * ns that the current thread has been on CPUs, by the scheduler's own account, which is up to date
+ * when it leaves one.  So it is known when it got a CPU even if that switch was not seen: some
+ * kernels hide switches, and while a tracer attaches, programs may be skipped.
+ */
+static __always_inline __u64 sched_ran(struct task_struct *task)
+{
+	return current_read(task, se.sum_exec_runtime);
+}
