@@ -45,6 +45,7 @@ user-func-latency probe_read_user: return addresses on the stack: which calls lo
 user-func-latency-go probe_read_user: the end of a goroutine's stack: where its calls are
 user-func-latency-session-610 probe_read_user: as user-func-latency
 user-func-latency-session-700 probe_read_user: as user-func-latency
+wall-time get_stack: addresses of the user stack
 END
 )
 

@@ -42,6 +42,7 @@ run() {
 		provoked cpu-profile-flame cpu-profile $n -p $$ --flame "$PWD/flame.svg"
 		provoked offcpu-time offcpu-time $n -p $$
 		provoked runq-latency runq-latency $n
+		provoked wall-time wall-time $n -p $$
 		ended
 		provoked event-rate event-rate -v -d 1 page-faults
 		provoked page-fault-latency page-fault-latency $n
@@ -270,6 +271,7 @@ check() {
 	like "what --heatmap and --out name has been written" "$(head -q -c 10 outputs.svg outputs.json)" '^<.*\{' || :
 	keeps offcpu-time "$processes sys_admin"
 	keeps runq-latency ""
+	keeps wall-time "$processes $events sys_admin"
 	keeps event-rate ""
 	# shellcheck disable=SC2086
 	keeps page-fault-latency "$events" $opens

@@ -8,6 +8,7 @@ arguments='cpu-profile
 event-rate page-faults
 file-io-breakdown
 offcpu-time --wakers
+wall-time
 runq-latency
 slab-latency
 syscall-breakdown -s getppid

@@ -13,6 +13,7 @@ struct offcpu_thread {
 	__s32 user;
 	__u32 tgid; /* of the user stack */
 	__u32 preempted, what;
+	__u32 cpu, pad; /* the CPU that it left */
 	struct plumb_waker preempter;
 };
 
@@ -68,12 +69,15 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 		.stack.what = t->what,
 	};
 	struct plumb_totals *totals;
+	__u64 left = t->left;
 
-	if (!t->left)
+	if (!left)
 		return;
 	t->left = 0;
 	if (!t->preempted)
 		sched_asleep(-1);
+	if (plumb_config.wakers && stay && t->preempted)
+		waker_had_cpu(&t->preempter, t->cpu, left, stay->began);
 	if (plumb_config.wakers && stay)
 		tell_waker(&key.waker, t->preempted ? &t->preempter : &stay->waker);
 	/* It left a CPU whose clock is ahead of this one's. */
@@ -120,6 +124,7 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	t->user = stack_user(ctx, task, cpu, &t->tgid);
 	t->task = bpf_get_current_task();
 	t->ran = sched_ran(task);
+	t->cpu = cpu;
 	t->left = now;
 }
 

@@ -11,6 +11,7 @@ struct where {
 	__u64 longest, longest_wait; /* ns */
 	__s32 kernel, user, longest_kernel, longest_user;
 	__u64 preempted;     /* the longest time off the CPU was a preemption */
+	__u32 cpu, pad;      /* the CPU that it left */
 	__u64 slept, lacked; /* ns: longest sleep with the wait after it; longest preemption */
 	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
 	__u64 dropped; /* the end of the thread's last call that was not recorded for lack of room
@@ -39,6 +40,7 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
+	t->own.cpu = cpu;
 	if (t->preempted)
 		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
 	if (!with_stacks)
@@ -55,6 +57,7 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 	if (t->preempted && off_cpu > w->lacked) {
 		w->lacked = off_cpu;
 		w->preempted_by = w->taken_by;
+		waker_had_cpu(&w->preempted_by, w->cpu, stay->began - off_cpu, stay->began);
 	} else if (!t->preempted && off_cpu > w->slept) {
 		w->slept = off_cpu;
 		w->woken_by = stay->waker;

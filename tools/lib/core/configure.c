@@ -265,7 +265,8 @@ void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 	struct plumb_bpf *bpf = &in->bpf;
 	const struct plumb_options *o = &run->options;
 	static const char *const per_cpu[] = {"plumb_rejected", "plumb_inflight_slots",
-					      "plumb_stays", "plumb_switches", "plumb_returns"};
+					      "plumb_stays",    "plumb_switches",
+					      "plumb_returns",  "plumb_turns"};
 	struct plumb_config *c = bpf->config;
 	struct bpf_map *m;
 	uint32_t count;

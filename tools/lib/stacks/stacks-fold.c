@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <plumb/core/inflight.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/report.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/thread.h>
@@ -172,6 +173,36 @@ struct plumb_stacks plumb_stacks_fold(const struct plumb_report *r, bool in_flig
 	plumb_tree_close(&stacks.tree);
 	stacks.n = plumb_folded_merge(&stacks.tree, stacks.all, stacks.n);
 	return stacks;
+}
+
+int plumb_flame_weighed(const struct plumb_report *r, const char *path,
+			const struct plumb_weighed *all, size_t n)
+{
+	static struct plumb_frames f; /* large */
+	struct plumb_stacks stacks = {.all = plumb_zeroed(n, sizeof(*stacks.all)), .n = n};
+	char about[160];
+	const struct plumb_flame flame = {.about = about, .report = r, .unit = "ns"};
+	uint32_t leaf;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		f.n = f.n_kernel = 0;
+		if (all[i].key)
+			plumb_frames_name(&f, r->run->instance.bpf.object, all[i].key);
+		leaf = plumb_tree_add(&stacks.tree, 0, all[i].outer, false);
+		leaf = fold_frames(&f, &stacks.tree, leaf);
+		if (all[i].inner)
+			leaf = plumb_tree_add(&stacks.tree, leaf, all[i].inner, true);
+		stacks.all[i] = (struct plumb_folded){.leaf = leaf, .weight = all[i].weight};
+	}
+	plumb_tree_close(&stacks.tree);
+	stacks.n = plumb_folded_merge(&stacks.tree, stacks.all, stacks.n);
+	snprintf(about, sizeof(about),
+		 "%.3g s; the width of a frame is its share of the time of all threads",
+		 r->elapsed / 1e9);
+	err = plumb_flame_write(path, &flame, &stacks.tree, stacks.all, stacks.n);
+	plumb_stacks_free(&stacks);
+	return err;
 }
 
 void plumb_stacks_free(struct plumb_stacks *stacks)

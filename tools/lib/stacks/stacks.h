@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <plumb/stacks/flame.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/symbols/symbols.h>
 
@@ -82,12 +83,6 @@ struct plumb_flame {
 	size_t n_before;
 	const char *unit; /* of the weights: "ns" is shown as times, anything else as it is */
 };
-
-/*
- * Checks before the trace that PATH can be written, as far as possible.  0, or -errno after a
- * message.
- */
-int plumb_flame_check(const char *path, bool only_words);
 
 /* Reads and checks the lines "frames weight" of --diff.  0, or -errno after a message. */
 int plumb_flame_base_read(const char *path);

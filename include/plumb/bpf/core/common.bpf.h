@@ -29,9 +29,9 @@
 const volatile struct plumb_config plumb_config = {};
 
 /*
- * A program cannot interrupt itself on its CPU: it has a recursion guard or, if it is a raw
- * tracepoint program before 6.1, cannot be preempted.  So data that only one program writes on a
- * CPU needs no atomics.
+ * A program cannot interrupt itself on its CPU: it has a recursion guard; raw tracepoint programs,
+ * which have none before 6.1, cannot be preempted there.  So data that only one program writes on
+ * a CPU needs no atomics.
  */
 #define plumb_add(counter, n)                                                                      \
 	do {                                                                                       \

@@ -13,6 +13,7 @@
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/sched/split.h>
@@ -52,46 +53,6 @@ PLUMB_MAP(plumb_returns, ARRAY, 1 /* set by the loader: possible CPUs */, __u32,
 
 /* Threads that wait on their way out. */
 static __u64 return_waiting = 0;
-
-static __always_inline struct pt_regs *return_registers(struct task_struct *task)
-{
-	__u64 stack;
-
-	/* Since 5.15.  Before, stacks have 16 kB and nothing above the registers. */
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	stack = (__u64)current_read(task, stack);
-	return (struct pt_regs *)(stack + 16384 - bpf_core_type_size(struct pt_regs));
-}
-
-/* A register of return_registers(), which the verifier knows since 5.15. */
-#define return_register(regs, name)                                                                \
-	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)                       \
-		 ? (regs)->name                                                                    \
-		 : BPF_CORE_READ(regs, name))
-
-/* The current thread's system call, in it or on the way out; negative: it is in none. */
-static __always_inline long return_number(const struct pt_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	return return_register(regs, orig_ax);
-#else
-	return return_register(regs, syscallno);
-#endif
-}
-
-/* Whether the system call has no result yet: a stop by ptrace or seccomp precedes it, too. */
-static __always_inline bool return_has_none(const struct pt_regs *regs, long *result)
-{
-#if defined(__TARGET_ARCH_x86)
-	*result = return_register(regs, ax);
-	return (__s32)*result == -38; /* ENOSYS, at the entry */
-#else
-	*result = return_register(regs, regs[0]);
-	/* At the entry that is still the first argument. */
-	return *result == (long)return_register(regs, orig_x0);
-#endif
-}
 
 /*
  * The system call before whose next instruction an interrupt took the CPU from the current thread;

@@ -27,6 +27,7 @@
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/sched/waker.h>
 #ifdef SCHED_WAKERS
+#include <plumb/bpf/sched/turns.bpf.h>
 #include <plumb/bpf/sched/waker.bpf.h>
 #endif
 
@@ -190,6 +191,8 @@ static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 	s->since = plumb_config.waits ? sched_wait_end(ctx->args[2], &place) : 0;
 #ifdef SCHED_WAKERS
 	sched_take_waker(s, place);
+	if (plumb_config.wakers)
+		sched_turn_ends(task, cpu, now);
 #endif
 }
 

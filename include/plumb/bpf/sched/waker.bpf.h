@@ -4,11 +4,11 @@
  */
 #pragma once
 
+#include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/sched/sched-state.bpf.h>
+#include <plumb/bpf/sched/turns.bpf.h>
 #include <plumb/bpf/stack/stack.bpf.h>
 #include <plumb/bpf/sched/waker.h>
-
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* With stacks of 16 kB, if no helper returns the place of the user's registers (before 5.15). */
 #define WAKER_STACK 16384
@@ -107,6 +107,7 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 	w->pid = current_pid(task);
 	w->tid = current_tid(task);
 	bpf_get_current_comm(w->comm, sizeof(w->comm));
+	w->call = registers_call(task);
 	w->kernel = w->user = PLUMB_NO_STACK;
 	if (plumb_config.wakers < PLUMB_WAKERS_STACKS || w->kind == PLUMB_WAKER_INTERRUPT)
 		return;
@@ -125,4 +126,20 @@ static __always_inline void waker_preempter(struct plumb_waker *w, struct task_s
 		w->kind = PLUMB_THROTTLED;
 	w->kernel = w->user = PLUMB_NO_STACK;
 	BPF_CORE_READ_INTO(&w->comm, next, comm);
+}
+
+/* The current thread, which W took the CPU from, is back; who had that longest, replaces W. */
+static __always_inline void waker_had_cpu(struct plumb_waker *w, __u32 cpu, __u64 from, __u64 to)
+{
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	int at = sched_longest_turn(cpu, from, to);
+	struct sched_turn *turn;
+
+	if (!turns || at < 0 || w->kind == PLUMB_THROTTLED)
+		return;
+	turn = &turns->all[at & (SCHED_TURNS - 1)];
+	w->kind = turn->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
+	w->pid = turn->pid;
+	w->tid = turn->tid;
+	__builtin_memcpy(w->comm, turn->comm, sizeof(w->comm));
 }

@@ -10,7 +10,7 @@ enum plumb_waker_kind {
 	PLUMB_WAKER_SOFTIRQ,   /* interrupted the thread, which may have caused it */
 	PLUMB_WAKER_EITHER,    /* a softirq or an interrupt, on top of the thread */
 	PLUMB_WAKER_INTERRUPT, /* on top of an unrelated thread: no other member is valid */
-	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU next */
+	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU longest meanwhile */
 	PLUMB_PREEMPTER_IDLE,  /* no thread had */
 	PLUMB_THROTTLED,       /* by no thread: the cgroup's CPU quota was used up */
 };
@@ -19,7 +19,7 @@ struct plumb_waker {
 	__u32 kind;
 	__u32 pid, tid;
 	__s32 kernel, user; /* stacks (stacks.h), the user's that of PID */
-	__u32 pad;
+	__u32 call;         /* the system call's number and 1 that TID was in; 0: none */
 	char comm[PLUMB_COMM_LEN];
 };
 _Static_assert(sizeof(struct plumb_waker) == 40, "no hidden padding in a map's value");

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# wall-time: twelve causes for which threads wait or compute, each planted; parts that add up to the time of all threads.
+
+# shellcheck source=lib/limits.sh
+. "$truth/lib/limits.sh"
+# shellcheck source=lib/file-systems.sh
+. "$truth/lib/file-systems.sh"
+
+# between NAME TOOL... - what they trace
+between() {
+	planted=$1
+	shift
+	attached
+	open_gate "$planted" go
+	await 60 [ -e "$planted.gates/done" ]
+	detach "$@"
+	open_gate "$planted" end
+	finish "$planted" "$(cat "$planted.pid")"
+}
+
+# planted CAUSE [ARG...] - under the tool, of-CAUSE
+planted() {
+	cause=$1
+	shift
+	start "$cause" causes "$cause" 2000
+	attach "of-$cause" -p "$pid" "$@"
+	between "$cause" "of-$cause"
+}
+
+# told CAUSE [ARG...] - the same, and what the tool says to people, in say-CAUSE.json
+told() {
+	cause=$1
+	shift
+	start "$cause" causes "$cause" 2000
+	attach "of-$cause" -p "$pid" "$@"
+	launch "say-$cause" -p "$pid" "$@"
+	await 30 is_tracing "say-$cause"
+	between "$cause" "of-$cause" "say-$cause"
+}
+
+# In cgroups.
+limits() {
+	if limited quota cpu.max='20000 100000' || limited quota cpu.cfs_quota_us=20000; then
+		start quota causes quota 2000
+		echo "$pid" >"$limited/cgroup.procs"
+		attach of-quota -p "$pid"
+		between quota of-quota
+		cat "$limited/cpu.stat" >cpu.stat
+	else
+		echo "no cgroup has a CPU quota here" >quota.skip
+	fi
+	if limited memory memory.high=16777216; then
+		start memory causes memory 3000
+		echo "$pid" >"$limited/cgroup.procs"
+		attach of-memory -p "$pid"
+		between memory of-memory
+	else
+		echo "no cgroup has memory.high here" >memory.skip
+	fi
+}
+
+# disk_of DIR - the name of its disk
+disk_of() {
+	device=$(stat -c %d "$1")
+	basename "$(readlink "/sys/dev/block/$((device / 256)):$((device % 256))")"
+}
+
+# On a slow disk where one can be made, else on the one that is here.
+disks() {
+	dir=.
+	if [ -e /modules/null_blk.ko ]; then
+		insmod /modules/configfs.ko 2>/dev/null
+		insmod /modules/null_blk.ko nr_devices=0 2>/dev/null
+		mount -t configfs none /sys/kernel/config 2>/dev/null
+		ext4 && dir=mounted
+	fi
+	disk_of $dir >disk.name 2>disk.err
+	for kind in fsync read; do
+		if [ ! -s disk.name ]; then
+			echo "no disk" >$kind.skip
+			continue
+		fi
+		start $kind sh -c 'cd "$0" && exec causes "$@"' "$dir" $kind 2000
+		attach of-$kind -p "$pid"
+		between $kind of-$kind
+	done
+	[ $dir = . ] || umount mounted
+}
+
+# Datagrams over the loopback device are received on all CPUs but the first.
+flood() {
+	rps=/sys/class/net/lo/queues/rx-0/rps_cpus
+	before=$(cat $rps) && echo 2 >$rps || {
+		echo "packets cannot be steered here" >softirq.skip
+		return
+	}
+	told softirq -F 997
+	echo "$before" >$rps
+}
+
+# seconds - since the machine started, in hundredths
+uptime_now() {
+	sed 's/\.\([0-9]*\) .*/\1/' /proc/uptime
+}
+
+stops() {
+	for name in stopped asleep; do
+		sleep 100 &
+		started="$started $!"
+		echo $! >$name.process
+	done
+	stopped=$(cat stopped.process)
+	attach of-stopped -p "$stopped"
+	attach of-asleep -p "$(cat asleep.process)"
+	attached
+	sleep 0.5
+	begun=$(uptime_now)
+	kill -STOP "$stopped"
+	from=$(uptime_now)
+	sleep 1
+	to=$(uptime_now)
+	kill -CONT "$stopped"
+	echo "[$(((to - from) * 10000000)), $((($(uptime_now) - begun) * 10000000))]" >stopped.bounds
+	sleep 0.5
+	detach of-stopped of-asleep
+	kill -STOP "$stopped"
+	attach of-still -p "$stopped"
+	attached
+	sleep 0.5
+	detach of-still
+	kill -KILL "$stopped" "$(cat asleep.process)"
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=wall-time quick=--no-calibrate
+
+	told hog
+	limits
+	told mutex
+	planted inode
+	disks
+	planted faults -F 997
+	planted peer
+	planted user -F 997
+	flood
+	planted born
+
+	start sleep causes sleep 2000
+	attach of-sleep -p "$pid"
+	attach all-waits -p "$pid" --all-waits
+	launch say-sleep -p "$pid"
+	await 30 is_tracing say-sleep
+	between sleep of-sleep all-waits say-sleep
+
+	start parts causes mutex 2000
+	attach of-parts -p "$pid" 0.3
+	between parts of-parts
+
+	start spin causes spin 2000
+	attach of-spin -p "$pid" -d 1
+	attached
+	await 30 is_over "$(cat of-spin.pid)"
+	finish of-spin "$(cat of-spin.pid)"
+	open_gate spin go
+	open_gate spin end
+	finish spin "$pid"
+
+	stops
+}
+
+# What a report says, and the workload of its threads of one name.
+# shellcheck disable=SC2034 # by groups
+wall='def must(good): if good then . else error("\(.)") end;
+	def total: add // 0;
+	def rows: [$all[].rows[] | select(.key.comm == $comm)];
+	def of($name): [$truth[0].calls[] | select(.comm == $comm)[$name]] | total;
+	def told: {sum: ([rows[] | select(.cause == $cause and (.idle == $idle or $idle == null)).sum] | total),
+		rows: ([rows[].sum] | total), wall: of("wall"), cpu: of("cpu"), delay: of("delay"), life: of("delay_of_life"),
+		low: ([$truth[0].calls[] | select(.comm == $comm).cause | min] | total),
+		high: ([$truth[0].calls[] | select(.comm == $comm).cause | max] | total),
+		causes: ([$all[].rows[] | select(.idle == $idle or $idle == null)] | group_by(.cause)
+			| map({cause: .[0].cause, sum: (map(.sum) | add)}) | sort_by(-.sum)),
+		interrupts: ([rows[] | select(.cause == "interrupts").sum] | total),
+		outside: (([$all[].elapsed_ns] | total) - ([$truth[0].calls[] | select(.comm == $comm).wall] | max))};
+	def about(low; high): .sum >= low - 0.03 * .wall and .sum <= high + 0.03 * .wall; '
+
+# judge TOOL WORKLOAD CAUSE FILTER CLAIM [ARG...] - FILTER of what both say of threads named $comm
+judge() {
+	local tool=$1 workload=$2 cause=$3 filter=$4 name=$5
+	shift 5
+	evidence "$tool.json" "$tool.err" "$workload.truth" "$workload.err"
+	holds "$workload: $name" "$tool.json" "$wall told | $filter" --slurpfile truth "$workload.truth" --arg cause "$cause" \
+		--arg comm "${comm:-c-victim}" --argjson idle "${idle:-false}" "$@"
+}
+
+# adds_up TOOL THREADS - the parts are all the time of its threads, to 0.1 %
+adds_up() {
+	evidence "$1.json" "$1.err"
+	holds "$1: the parts add up to the time of all $2 threads" "$1.json" '
+		def must(good): if good then . else error("\(.)") end;
+		{threads: $all[].threads, wall: ([$all[].wall_ns] | add), rows: ([$all[].rows[].sum] | add),
+			idle: ([$all[].rows[] | select(.idle).sum] | add // 0), told: ([$all[].idle_ns] | add),
+			elapsed: ([$all[].elapsed_ns] | add)}
+		| must(.threads == $threads and .rows == .wall and .idle == .told
+			and (.wall - .threads * .elapsed | fabs) <= 0.001 * .wall)' --argjson threads "$2"
+}
+
+# known WORKLOAD CAUSE THREADS [LOW [HIGH]] - the cause is named, and has the time that the threads say
+known() {
+	local workload=$1 cause=$2 threads=$3
+	if [ -e "$workload.skip" ]; then
+		skip "$workload: its time is in the cause \"$cause\"" "$(cat "$workload.skip")"
+		return 1
+	fi
+	evidence "$workload.err" "$workload.truth"
+	if [ "$(cat "$workload.status")" = 77 ]; then
+		skip "$workload: its time is in the cause \"$cause\"" "$(cat "$workload.err")"
+		return 1
+	fi
+	is "$workload: the workload ended well" "$(cat "$workload.status")" 0
+	judge "of-$workload" "$workload" "$cause" "must(about(${4:-.low}; ${5:-.high}))" "its time is in the cause \"$cause\", to 3 %"
+	judge "of-$workload" "$workload" "$cause" 'must(([.causes[:3][].cause] | index($cause)) or .low < .causes[2].sum)' \
+		"... which the sentence names, if it is one of the largest"
+	# On a busy machine, what the threads lacked may be a CPU.
+	judge "of-$workload" "$workload" "$cause" '.cause = $cause | must(.causes[0].cause == $cause
+		or .low <= ([.delay, .cpu] | max) + 0.03 * .wall)' "... first, if it had most of the time"
+	adds_up "of-$workload" "$threads"
+}
+
+# by WORKLOAD CAUSE FILTER CLAIM - nearly all rows of the cause are such
+by() {
+	judge "of-$1" "$1" "$2" "[rows[] | select(.cause == \$cause)] | ([.[] | select($3).sum] | total) as \$such
+		| must(\$such >= 0.95 * (map(.sum) | total) and \$such > 0)" "$4"
+}
+
+# sentence CLAIM WORKLOAD REGEX - the first lines are such
+sentence() {
+	evidence "say-$2.json" "say-$2.err"
+	like "$1" "$(sed '/^$/,$d' "say-$2.json" | tr -s '\n ' ' ')" "$3"
+}
+
+# shellcheck disable=SC2016 # jq's
+check() {
+	if known hog runnable 2 .low '.high + .life - .delay'; then
+		judge of-hog hog runnable '$truth[0].calls[0].by as $by
+			| .sum = ([rows[] | select(.cause == $cause and .by.pid == $by.pid and .by.comm == "c-hog" and .by.nice == 5).sum] | total)
+			| must(about($by.cpu; $by.cpu))' "the hog had the CPU as long as its own clock says, at nice 5"
+		# On a busy machine others may have had it for longer.
+		if jq -e '[.rows[] | select(.cause == "runnable")] | ([.[] | select(.by.comm == "c-hog").sum] | add) > (map(.sum) | add) / 2' \
+			of-hog.json >/dev/null; then
+			sentence "... and is named in the sentence" hog 'runnable without a CPU \(by c-hog/[0-9]+ \(nice 5\)\)'
+		else
+			skip "... and is named in the sentence" "the machine is too busy"
+		fi
+	fi
+	# The kernel's account is of the cgroup, on all CPUs; its own one of a thread may have other waits for a CPU.
+	known quota quota 2 "[.low, $(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' cpu.stat 2>/dev/null)] | min"
+	known memory memory.high 2
+	if known mutex thread 7; then
+		by mutex thread '.held_by.comm == "c-holder" and .syscall == "futex"' "the thread that held the mutex is named"
+		sentence "... in the sentence, too" mutex 'waiting for another of its threads \(futex \(lock\); c-holder/[0-9]+ held it'
+	fi
+	if known inode thread 6; then
+		by inode thread '.held_by.comm == "c-holder" and .syscall == "write"' "the thread that was inside the file is named"
+	fi
+	for kind in fsync read; do
+		known $kind disk 2 && by $kind disk ".disk == \"$(cat disk.name)\"" "the disk is named"
+	done
+	# What interrupts them is in the time of their clocks.
+	known faults "page faults" 2 '.low - .interrupts'
+	if known peer peer 2; then
+		by peer peer '.peer == $truth[0].calls[0].peer' "the address is that of the peer"
+	fi
+	known user user 2 '.low - .interrupts' && by user user '.function == "compute_known"' "the function is named"
+	if known softirq interrupts 2; then
+		like "... to people, too" "$(cat say-softirq.json)" 'on the CPU, but interrupted'
+	fi
+
+	idle=true
+	known sleep timer 2 .low '.high + .outside'
+	sentence "... and idle" sleep '[0-9] % of it idle|all of it idle, asleep until a time in clock_nanosleep'
+	idle=false
+	judge all-waits sleep timer 'must(about(.low; .high + .outside) and $last.idle_ns == 0)' "--all-waits: nothing is idle"
+	adds_up all-waits 2
+
+	# What a thread does before its first instruction and after its last is its time, too.
+	idle=null comm=c-born
+	# Their mother has the same name.
+	judge of-born born timer 'must(.rows >= .wall * 0.97 + 0.999 * $last.elapsed_ns and about(.low; .high + .outside))' \
+		"threads that are born and die have their time"
+	judge of-born born timer '.on = ([$last.rows[] | select(.cause | IN("user", "system call", "page faults", "interrupts",
+		"kernel", "cpu")).sum] | total) | $truth[0].calls[0].process as $process
+		| must(.on >= $process[0] - 0.03 * .wall and .on <= $process[1] + 0.03 * .wall)' \
+		"... on the CPU, as long as their process says"
+	judge of-born born timer 'must($truth[0].calls[0].count as $n | ($last.threads == $n + 2)
+		and ([$last.rows[].sum] | total) == $last.wall_ns)' "... and all of them are counted"
+	idle=false comm=c-victim
+
+	judge of-parts parts thread 'must(about(.low; .high) and ($all | length > 5))' "intervals have the time of the whole"
+	adds_up of-parts 7
+
+	evidence of-spin.json of-spin.err spin.truth
+	holds "spin: who never sleeps is on the CPU, or without one" of-spin.json '[$last.rows[] | select(.key.comm == "c-victim")]
+		| (all(.[]; .cause | IN("user", "interrupts", "cpu", "runnable", "idle cpu", "system call", "kernel"))
+			and (map(.sum) | add) as $sum | ($sum - $last.elapsed_ns | fabs) <= 0.001 * $sum)'
+	adds_up of-spin 2
+
+	evidence of-asleep.json of-asleep.err
+	holds "who sleeps all the time is idle" of-asleep.json '[$last.rows[] | {cause, idle}] == [{cause: "timer", idle: true}]'
+	evidence of-stopped.json of-stopped.err stopped.bounds
+	holds "who is stopped is, as long as that is so" of-stopped.json '([$last.rows[] | select(.cause == "stopped").sum] | add) as $sum
+		| $sum >= $bounds[0][0] - 0.03 * $last.wall_ns and $sum <= $bounds[0][1] + 0.03 * $last.wall_ns' --slurpfile bounds stopped.bounds
+	evidence of-still.json of-still.err
+	holds "... and if it was before" of-still.json '[$last.rows[].cause] == ["stopped"]'
+	for name in asleep stopped still; do
+		adds_up "of-$name" 1
+	done
+}

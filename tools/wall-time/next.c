@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The commands that go on from a story. */
+#include "story.h"
+
+#include <plumb/syscalls/syscalls.h>
+
+/* The filter of the command line, for another tool. */
+static const char *filter_of(const struct account *a, const struct plumb_options *o, char *text,
+			     size_t size)
+{
+	int n = 0;
+
+	*text = 0;
+	if (o->n_pids) {
+		n = snprintf(text, size, "-p %u", o->pids[0]);
+		for (uint32_t i = 1; i < o->n_pids && n < (int)size; i++)
+			n += snprintf(text + n, size - n, ",%u", o->pids[i]);
+	} else if (o->n_cgroups) {
+		snprintf(text, size, "-g %s", o->cgroups[0]);
+	} else if (o->n_comms_typed) {
+		snprintf(text, size, "-c %s", o->comms_typed[0]);
+	} else if (o->n_tids) {
+		n = snprintf(text, size, "-t %u", o->tids[0]);
+		for (uint32_t i = 1; i < o->n_tids && n < (int)size; i++)
+			n += snprintf(text + n, size - n, ",%u", o->tids[i]);
+	} else if (!o->command) {
+		return text;
+	} else {
+		snprintf(text, size, "-c %s", a->comm);
+	}
+	return text;
+}
+
+static void print_command(const struct part *p, const char *filter, FILE *out)
+{
+	char call[48];
+
+	story_call(p, call, sizeof(call));
+	switch (p->cause) {
+	case CAUSE_USER:
+	case CAUSE_IRQ:
+	case CAUSE_KERNEL:
+	case CAUSE_ON:
+		fprintf(out, "  cpu-profile %s -d 10\n", filter);
+		break;
+	case CAUSE_CALL:
+		fprintf(out, "  syscall-breakdown %s -s %s -d 10\n", filter, call);
+		break;
+	case CAUSE_FAULTING:
+	case CAUSE_FAULT:
+		fprintf(out, "  page-fault-latency %s -b tid -d 10\n", filter);
+		break;
+	case CAUSE_TAKEN:
+	case CAUSE_IDLE_CPU:
+		fprintf(out, "  runq-latency %s -b tid,cpu -d 10\n", filter);
+		break;
+	case CAUSE_QUOTA:
+		fprintf(out, "  runq-latency %s -b cgroup -d 10\n", filter);
+		break;
+	case CAUSE_DISK:
+		fprintf(out, "  file-io-breakdown %s -d 10\n", filter);
+		break;
+	default:
+		if (*call)
+			fprintf(out, "  syscall-slower %s -s %s 1ms --wakers -d 10\n", filter,
+				call);
+		else
+			fprintf(out, "  offcpu-time %s --wakers -n 5 -d 10\n", filter);
+	}
+}
+
+/* For the two largest parts of which a tool has more to say: a sleep until a time is one of the
+ * program's own. */
+void story_print_next(const struct account *a, const struct plumb_options *o, FILE *out)
+{
+	const int64_t busy = a->ns - a->idle;
+	struct sum sums[CAUSES];
+	char filter[256];
+	int told = 0;
+
+	story_sums(a, sums);
+	filter_of(a, o, filter, sizeof(filter));
+	for (int i = 0; i < CAUSES && told < 2 && story_share(sums[i].ns, busy) >= 5; i++) {
+		if (sums[i].cause == CAUSE_TIMER || sums[i].cause == CAUSE_STOPPED)
+			continue;
+		if (!told++)
+			fprintf(out, "next:\n");
+		print_command(story_largest(a, sums[i].cause, false), filter, out);
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "parts-json.h"
+
+#include <errno.h>
+#include <plumb/core/json.h>
+#include <plumb/functions/disk.h>
+#include <plumb/syscalls/syscalls.h>
+
+#include "heads.h"
+
+void parts_report_json(json_t *json, const struct account *a)
+{
+	json_object_set_new(json, "threads", plumb_json_u64(a->threads));
+	json_object_set_new(json, "wall_ns", plumb_json_u64(a->ns));
+	json_object_set_new(json, "idle_ns", plumb_json_u64(a->idle));
+}
+
+/* Another thread, of which not all is known. */
+static json_t *other_json(const struct wall_other *o)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "comm", plumb_json_text(o->comm));
+	if (o->pid)
+		json_object_set_new(json, "pid", json_integer(o->pid));
+	if (o->tid)
+		json_object_set_new(json, "tid", json_integer(o->tid));
+	return json;
+}
+
+static json_t *part_json(const struct account *a, const struct part *p)
+{
+	const struct head *head = account_head(a, p);
+	json_t *json = json_object(), *key = json_object();
+	char text[64];
+
+	json_object_set_new(key, "comm", *p->comm ? plumb_json_text(p->comm) : json_null());
+	if (p->pid)
+		json_object_set_new(key, "pid", json_integer(p->pid));
+	if (p->tid)
+		json_object_set_new(key, "tid", json_integer(p->tid));
+	json_object_set_new(json, "key", key);
+	json_object_set_new(json, "cause", json_string(cause_word(p->cause)));
+	json_object_set_new(json, "idle", json_boolean(p->idle));
+	json_object_set_new(json, "sum", plumb_json_u64(p->ns));
+	json_object_set_new(json, "threads", plumb_json_u64(p->threads));
+	if (p->what & WALL_CALL)
+		json_object_set_new(
+			json, "syscall",
+			json_string(plumb_syscall_name((p->what & WALL_CALL) - 1, PLUMB_ABI_NATIVE,
+						       text, sizeof(text))));
+	if (*p->place)
+		json_object_set_new(json, "function", plumb_json_text(p->place));
+	if (p->device)
+		json_object_set_new(json, "disk",
+				    json_string(plumb_disk_name(p->device, text, sizeof(text))));
+	if (*p->peer)
+		json_object_set_new(json, "peer", plumb_json_text(p->peer));
+	if (*p->other.comm) {
+		json_object_set_new(json, "by", other_json(&p->other));
+		if (p->cause == CAUSE_TAKEN)
+			json_object_set_new(json_object_get(json, "by"), "nice",
+					    p->other.nice == WALL_REALTIME
+						    ? json_null()
+						    : json_integer(p->other.nice));
+	}
+	if (head)
+		json_object_set_new(json, "held_by", other_json(&head->other));
+	return json;
+}
+
+int parts_rows_json(const struct account *a, FILE *out)
+{
+	bool first = true;
+	json_t *json;
+	int err = 0;
+
+	fputc('[', out);
+	for (size_t i = 0; i < a->n && !err; i++) {
+		if (!a->parts[i].ns)
+			continue;
+		if (!first)
+			fputc(',', out);
+		first = false;
+		json = part_json(a, &a->parts[i]);
+		err = json_dumpf(json, out, JSON_COMPACT) ? -EIO : 0;
+		json_decref(json);
+	}
+	fputc(']', out);
+	return err;
+}

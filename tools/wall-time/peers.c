@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "peers.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/map.h>
+#include <plumb/kernel/thread.h>
+
+#include <bpf/libbpf.h>
+
+#include "wall-time.h"
+
+#define TCP_LISTEN 10 /* include/net/tcp_states.h */
+
+/* Whether a socket in the network namespace of PID listens on PORT, by /proc/PID/net/NAME. */
+static bool listens(uint32_t pid, const char *name, uint16_t port)
+{
+	unsigned int local, state;
+	char path[48], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, name);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*[0-9A-F]:%x %*s %x", &local, &state) == 2 &&
+			state == TCP_LISTEN && local == port;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void unix_text(const struct wall_peer *peer, char *text, size_t size)
+{
+	char comm[PLUMB_COMM_LEN], escaped[PLUMB_ESCAPED];
+
+	if (!peer->pid)
+		return;
+	plumb_thread_comm(peer->pid, peer->pid, comm);
+	plumb_escape(escaped, comm, sizeof(comm));
+	snprintf(text, size, "%s/%u", escaped, peer->pid);
+}
+
+bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size)
+{
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(run->instance.bpf.object, "wall_peers");
+	char address[INET6_ADDRSTRLEN];
+	struct wall_peer peer;
+	bool v6;
+
+	*text = 0;
+	if (!key || plumb_map_lookup(bpf_map__fd(map), &key, &peer))
+		return false;
+	if (peer.family == AF_UNIX) {
+		unix_text(&peer, text, size);
+		return false;
+	}
+	if (listens(pid, "tcp", peer.local) || listens(pid, "tcp6", peer.local)) {
+		snprintf(text, size, "clients of port %u", peer.local);
+		return true;
+	}
+	if (!peer.port)
+		return false;
+	v6 = peer.family == AF_INET6;
+	inet_ntop(v6 ? AF_INET6 : AF_INET, peer.address, address, sizeof(address));
+	snprintf(text, size, v6 ? "[%s]:%u" : "%s:%u", address, peer.port);
+	return false;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* peers: the other ends of sockets. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <plumb/core/run.h>
+
+/*
+ * Writes to TEXT what the socket with KEY in wall_peers is connected to: "10.0.0.5:5432",
+ * "bash/412", or, of one that was accepted, "clients of port 80"; "": it is not known.  PID has the
+ * socket.  Returns whether it was accepted.
+ */
+bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size);

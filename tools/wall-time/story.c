@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "story.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plumb/core/memory.h>
+#include <plumb/core/text.h>
+#include <plumb/functions/disk.h>
+#include <plumb/syscalls/syscalls.h>
+
+#include "heads.h"
+
+#define CAUSES_TOLD   3  /* in the sentence */
+#define LINES         14 /* of the tree */
+#define PARTS_A_CAUSE 3
+#define OTHERS        2
+#define PREFIX        18 /* columns of a line before its text */
+#define DETAIL        256
+
+/* --- words --- */
+
+const char *story_call(const struct part *p, char *text, size_t size)
+{
+	*text = 0;
+	if (p->what & WALL_CALL)
+		plumb_syscall_name((p->what & WALL_CALL) - 1, PLUMB_ABI_NATIVE, text, size);
+	return text;
+}
+
+/* "orders/7024" */
+static const char *other_name(const struct part *p, char *text, size_t size)
+{
+	const struct wall_other *o = &p->other;
+	char comm[PLUMB_ESCAPED];
+	int n;
+
+	plumb_escape(comm, o->comm, sizeof(comm));
+	n = snprintf(text, size, "%s", comm);
+	if (o->tid || o->pid)
+		n += snprintf(text + n, size - n, "/%u", o->tid ?: o->pid);
+	if (p->cause == CAUSE_TAKEN && o->nice == WALL_REALTIME)
+		snprintf(text + n, size - n, " (real-time)");
+	else if (p->cause == CAUSE_TAKEN && o->nice)
+		snprintf(text + n, size - n, " (nice %d)", o->nice);
+	return text;
+}
+
+static const char *lock_of(const struct part *p)
+{
+	const uint32_t op = p->what >> WALL_OP_SHIFT & WALL_OP;
+
+	if (p->cause != CAUSE_THREAD || !p->what)
+		return "";
+	return op == FUTEX_WAIT_BITSET ? " (condition or semaphore)"
+	       : op == FUTEX_LOCK_PI   ? " (lock with priority inheritance)"
+				       : " (lock)";
+}
+
+/* Where: the call, and a function in it. */
+static const char *where(const struct part *p, char *text, size_t size)
+{
+	char call[48], disk[32];
+	int n;
+
+	story_call(p, call, sizeof(call));
+	n = snprintf(text, size, "%s%s", call, strcmp(call, "futex") ? "" : lock_of(p));
+	if (*p->place)
+		n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->place);
+	if (*p->peer)
+		n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->peer);
+	if (p->device)
+		n += snprintf(text + n, size - n, "%son %s", n ? ", " : "",
+			      plumb_disk_name(p->device, disk, sizeof(disk)));
+	return text;
+}
+
+/* "orders/7024 held it, 4 others passed it on" */
+static const char *head_text(const struct head *h, char *text, size_t size)
+{
+	const struct part part = {.cause = CAUSE_THREAD, .other = h->other};
+	int n;
+
+	other_name(&part, text, size);
+	n = strlen(text);
+	n += snprintf(text + n, size - n, " held it");
+	if (h->passed)
+		snprintf(text + n, size - n, ", %zu other%s passed it on", h->passed,
+			 h->passed == 1 ? "" : "s");
+	return text;
+}
+
+const char *story_detail(const struct account *a, const struct part *p, char *text, size_t size)
+{
+	const struct head *head = account_head(a, p);
+	char other[PLUMB_ESCAPED + 64];
+	int n;
+
+	where(p, text, size);
+	n = strlen(text);
+	if (head)
+		snprintf(text + n, size - n, "%s%s", n ? "; " : "",
+			 head_text(head, other, sizeof(other)));
+	else if (p->other.kind && *p->other.comm)
+		snprintf(text + n, size - n, "%s%s", n ? ", by " : "by ",
+			 other_name(p, other, sizeof(other)));
+	return text;
+}
+
+/* --- the tree --- */
+
+/* Parts of one cause that differ only in the other thread, or the waiting one. */
+struct branch {
+	const struct part *part; /* the largest */
+	int64_t ns;
+	const struct part *others[OTHERS];
+	size_t n_others, threads;
+};
+
+static bool is_of(const struct branch *b, const struct part *p)
+{
+	return b->part->cause == p->cause && b->part->idle == p->idle && b->part->what == p->what &&
+	       b->part->device == p->device && !strcmp(b->part->place, p->place) &&
+	       !strcmp(b->part->peer, p->peer);
+}
+
+static void extend(struct branch *b, const struct part *p)
+{
+	b->ns += p->ns;
+	if (p->threads > b->threads)
+		b->threads = p->threads;
+	if (*p->other.comm && b->n_others < OTHERS)
+		b->others[b->n_others++] = p;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct branch *p = a, *q = b;
+
+	return (p->ns < q->ns) - (p->ns > q->ns);
+}
+
+/* Parts come largest first. */
+static struct branch *branches_of(const struct account *a, size_t *n)
+{
+	struct branch *all = NULL;
+	size_t j;
+
+	*n = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		for (j = 0; j < *n && !is_of(&all[j], &a->parts[i]); j++)
+			;
+		if (j == *n)
+			*plumb_append(all, *n) = (struct branch){.part = &a->parts[i]};
+		extend(&all[j], &a->parts[i]);
+	}
+	if (*n)
+		qsort(all, *n, sizeof(*all), by_time);
+	return all;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+	const struct sum *p = a, *q = b;
+
+	return (p->ns < q->ns) - (p->ns > q->ns);
+}
+
+void story_sums(const struct account *a, struct sum sums[CAUSES])
+{
+	for (int i = 0; i < CAUSES; i++)
+		sums[i] = (struct sum){i, 0};
+	for (size_t i = 0; i < a->n; i++)
+		if (!a->parts[i].idle)
+			sums[a->parts[i].cause].ns += a->parts[i].ns;
+	qsort(sums, CAUSES, sizeof(*sums), by_sum);
+}
+
+double story_share(int64_t ns, int64_t of)
+{
+	return of ? 100.0 * ns / of : 0;
+}
+
+static const char *percent(int64_t ns, int64_t of, char text[16])
+{
+	return plumb_format_percent(story_share(ns, of), text, 16);
+}
+
+static void print_line(const struct account *a, const struct plumb_options *o, int64_t ns,
+		       const char *text, int depth, FILE *out)
+{
+	const int width = plumb_output_width(out) - PREFIX - 2 * depth;
+	char time[32], part[16];
+
+	fprintf(out, "%8s %6s%%  %*s%.*s\n", plumb_format_time(ns, o->unit, time, sizeof(time)),
+		percent(ns, a->ns, part), 2 * depth, "", width > 20 ? width : 20, text);
+}
+
+static void print_branch(const struct account *a, const struct plumb_options *o,
+			 const struct branch *b, FILE *out)
+{
+	const struct head *head = account_head(a, b->part);
+	char text[2 * DETAIL], other[PLUMB_ESCAPED + 64], time[32];
+	int n;
+
+	where(b->part, text, sizeof(text));
+	n = strlen(text);
+	if (head)
+		n += snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "",
+			      head_text(head, other, sizeof(other)));
+	for (size_t i = 0; i < b->n_others && !head; i++)
+		n += snprintf(text + n, sizeof(text) - n, "%s%s %s",
+			      i   ? ", "
+			      : n ? ": "
+				  : "",
+			      other_name(b->others[i], other, sizeof(other)),
+			      plumb_format_time(b->others[i]->ns, o->unit, time, sizeof(time)));
+	if (b->threads > 1 && !head)
+		snprintf(text + n, sizeof(text) - n, "%s%zu threads", n ? "; " : "", b->threads);
+	if (*text)
+		print_line(a, o, b->ns, text, 1, out);
+}
+
+static void print_tree(const struct account *a, const struct plumb_options *o, FILE *out)
+{
+	struct sum sums[CAUSES];
+	size_t n, lines = 0;
+	struct branch *all = branches_of(a, &n);
+	int64_t rest = 0;
+
+	story_sums(a, sums);
+	for (int i = 0; i < CAUSES && sums[i].ns; i++) {
+		int told = 0;
+
+		if (lines >= LINES) {
+			rest += sums[i].ns;
+			continue;
+		}
+		print_line(a, o, sums[i].ns, cause_text(sums[i].cause), 0, out);
+		lines++;
+		for (size_t j = 0; j < n && told < PARTS_A_CAUSE && lines < LINES; j++) {
+			if (all[j].part->cause != sums[i].cause || all[j].part->idle ||
+			    story_share(all[j].ns, a->ns) < 0.5)
+				continue;
+			print_branch(a, o, &all[j], out);
+			told++;
+			lines++;
+		}
+	}
+	if (rest)
+		print_line(a, o, rest, "all else", 0, out);
+	if (a->idle) {
+		const struct branch *most = NULL;
+		char text[DETAIL + 64] = "idle", detail[DETAIL];
+
+		for (size_t j = 0; j < n && !most; j++)
+			most = all[j].part->idle ? &all[j] : NULL;
+		if (most)
+			snprintf(text, sizeof(text), "idle, most of it in %s",
+				 where(most->part, detail, sizeof(detail)));
+		print_line(a, o, a->idle, text, 0, out);
+	}
+	free(all);
+}
+
+/* --- the sentence --- */
+
+const struct part *story_largest(const struct account *a, enum cause cause, bool idle)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->parts[i].cause == cause && a->parts[i].idle == idle)
+			return &a->parts[i];
+	return NULL;
+}
+
+static void print_sentence(const struct account *a, const struct plumb_options *o, FILE *out)
+{
+	char comm[PLUMB_ESCAPED], time[32], part[16], detail[DETAIL], text[2048];
+	const int64_t busy = a->ns - a->idle;
+	struct sum sums[CAUSES];
+	const struct part *most;
+	int n;
+
+	plumb_escape(comm, a->comm, sizeof(comm));
+	if (2 * a->most < a->ns)
+		snprintf(comm, sizeof(comm), "%zu programs", a->programs);
+	n = snprintf(text, sizeof(text), "%s, %zu thread%s, %s", comm, a->threads,
+		     a->threads == 1 ? "" : "s",
+		     plumb_format_time(a->ns, o->unit, time, sizeof(time)));
+	if (a->idle && busy)
+		n += snprintf(text + n, sizeof(text) - n, ", %s %% of it idle; of the rest",
+			      percent(a->idle, a->ns, part));
+	n += snprintf(text + n, sizeof(text) - n, ": ");
+	story_sums(a, sums);
+	for (int i = 0; i < CAUSES_TOLD && sums[i].ns; i++) {
+		if (i && story_share(sums[i].ns, busy) < 1)
+			break;
+		most = story_largest(a, sums[i].cause, false);
+		n += snprintf(text + n, sizeof(text) - n, "%s%s %% %s", i ? ", " : "",
+			      percent(sums[i].ns, busy, part), cause_text(sums[i].cause));
+		if (most && *story_detail(a, most, detail, sizeof(detail)))
+			n += snprintf(text + n, sizeof(text) - n, " (%s)", detail);
+	}
+	if (!busy) {
+		most = a->n ? &a->parts[0] : NULL;
+		snprintf(text + n, sizeof(text) - n, "all of it idle%s%s%s", most ? ", " : "",
+			 most ? cause_text(most->cause) : "",
+			 most && *story_detail(a, most, detail, sizeof(detail)) ? " in " : "");
+		if (most)
+			strncat(text, story_detail(a, most, detail, sizeof(detail)),
+				sizeof(text) - strlen(text) - 1);
+	}
+	plumb_print_wrapped(text, out);
+}
+
+void story_print(const struct account *a, const struct plumb_options *o, FILE *out)
+{
+	print_sentence(a, o, out);
+	fprintf(out, "\n%8s %7s\n", "TIME", "SHARE");
+	print_tree(a, o, out);
+	story_print_next(a, o, out);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/privileges.h>
+#include <plumb/core/tracer.h>
+#include <plumb/cost/calibrate.h>
+#include <plumb/functions/probe.h>
+#include <plumb/stacks/flame.h>
+#include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/syscalls.h>
+
+#include "baseline.h"
+#include "parts-json.h"
+#include "story.h"
+#include "threads.h"
+#include "wall-time.skel.h"
+
+/* Not in step with what programs and kernels do 100 or 1000 times a second. */
+#define FREQUENCY 99
+
+static __u64 frequency = FREQUENCY;
+static bool all_waits;
+static const char *baseline, *flame; /* files; NULL: none */
+static struct wall_time_bpf *programs;
+static const struct plumb_run *traced;
+
+/* clang-format off */
+static const struct plumb_option options[] = {
+	{"all-waits", 0, NULL, "do not tell threads that wait for work from others", 40, .given = &all_waits},
+	{"baseline", 0, "FILE", "first print what has changed since FILE, which -j has printed", 40, .text = &baseline},
+	{"flame", 0, "FILE.svg", "write a flame graph of all of the time at the end", 40, .text = &flame},
+	{"frequency", 'F', "HZ", "samples per second on each CPU; default 99", 60, .number = &frequency, .min = 1, .max = 10000},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
+{
+	if (plumb_flame_check(flame, o->check_only))
+		exit(PLUMB_EXIT_FAILED);
+	o->by = PLUMB_BY_PID | PLUMB_BY_TID | PLUMB_BY_COMM | PLUMB_BY_TOOL;
+}
+
+static int prepare(struct plumb_options *o)
+{
+	return baseline ? baseline_read(baseline) : 0;
+}
+
+static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
+{
+	return plumb_probe_samples(probes, bpf->object, "on_sample", frequency, what, size);
+}
+
+/* Calls whose first argument is a descriptor, and which wait for it. */
+static const char *const descriptors[] = {
+	"read",     "write",   "readv",    "writev",  "pread64",    "pwrite64",        "preadv",
+	"pwritev",  "preadv2", "pwritev2", "fsync",   "fdatasync",  "ftruncate",       "fallocate",
+	"sendfile", "splice",  "sendto",   "sendmsg", "sendmmsg",   "recvfrom",        "recvmsg",
+	"recvmmsg", "connect", "accept",   "accept4", "getdents64", "sync_file_range", "syncfs",
+};
+
+static void select_descriptors(__u64 bits[8])
+{
+	int nr;
+
+	for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++) {
+		nr = plumb_syscall_number(descriptors[i], PLUMB_ABI_NATIVE);
+		if (nr >= 0 && nr < 512)
+			bits[nr / 64] |= 1ULL << nr % 64;
+	}
+}
+
+static const char *const copied[] = {"on_sample", NULL};
+
+static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
+{
+	struct wall_time_bpf *skel = wall_time_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit",
+			    "cpu-clock");
+	bpf->config->waits = 1;
+	bpf->config->wakers = PLUMB_WAKERS_NAMES;
+	bpf->copied = copied;
+	bpf->attach = attach;
+	select_descriptors((__u64 *)skel->rodata->wall_descriptors);
+	skel->rodata->wall_futex = __NR_futex + 1;
+	if (calibration) {
+		skel->bss->wall_began = 1;
+	} else {
+		programs = skel;
+		bpf->cpus_left = skel->bss->plumb_cpus_left;
+	}
+	return 0;
+}
+
+static const char *const attached[] = {"on_leave", NULL};
+
+static const struct plumb_mechanism mechanisms[] = {
+	{
+		.name = "raw_tracepoint",
+		.stability = PLUMB_SCHED_STABILITY,
+		.open = open_raw_tracepoint,
+		.programs = attached,
+	},
+};
+
+/* First before privileges are given up, then when the trace begins, and before each report. */
+static void settle(const struct plumb_run *run)
+{
+	if (traced && !programs->bss->wall_began)
+		programs->bss->wall_began = plumb_now();
+	if (!traced)
+		plumb_retain(PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
+				     PLUMB_CAP(SYS_ADMIN),
+			     0, "where threads sleep all the time");
+	else
+		lives_look(run);
+	traced = run;
+}
+
+/* Called once, at the beginning of the trace, which may be a while after settle(). */
+static uint64_t tick(uint64_t elapsed)
+{
+	programs->bss->wall_began = traced->counting.clock;
+	lives_begin(traced);
+	return 0;
+}
+
+/* The account of a report is made once, whoever asks for parts of it. */
+static struct account *account_of(const struct plumb_report *r)
+{
+	static struct account account;
+	static const struct plumb_snapshot *of;
+	static uint64_t clock;
+
+	if (of != r->snap || clock != r->total->clock) {
+		account_free(&account);
+		account_make(&account, r, programs->bss->wall_began, all_waits);
+		of = r->snap;
+		clock = r->total->clock;
+	}
+	return &account;
+}
+
+static void print(const struct plumb_report *r, FILE *out)
+{
+	const struct account *a = account_of(r);
+
+	baseline_print(a, out);
+	story_print(a, &r->run->options, out);
+}
+
+static void report_json(json_t *json, const struct plumb_report *r)
+{
+	const struct account *a = account_of(r);
+	json_t *changes = baseline_json(a);
+
+	parts_report_json(json, a);
+	if (changes)
+		json_object_set_new(json, "changes", changes);
+}
+
+static int save(struct plumb_report *r)
+{
+	const struct account *a = account_of(r);
+
+	return flame ? plumb_flame_weighed(r, flame, a->stacks, a->n_stacks) : 0;
+}
+
+static int rows_json(const struct plumb_report *r, FILE *out)
+{
+	return parts_rows_json(account_of(r), out);
+}
+
+int main(int argc, char **argv)
+{
+	struct plumb_tool tool = {
+		.card.name = "wall-time",
+		.card.summary = "Show where the time of threads goes: on the CPU, waiting for one, "
+				"or asleep and for what.",
+		.card.about = "hooks:     raw tracepoints sched_switch, sched_waking,\n"
+			      "           sched_process_exit (stable-ish); perf event cpu-clock,\n"
+			      "           99 times a second on each CPU (stable)\n"
+			      "kernels:   6.18 locked down; x86_64\n"
+			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
+			      "second\n"
+			      "cost:      see the footer; most of it is taking stacks\n",
+		.options.list = options,
+		.options.complete = complete,
+		.options.lacks = PLUMB_NO_TABLE_OPTIONS | PLUMB_NO_COLUMN_OPTIONS,
+		.keys.size = sizeof(struct wall_key),
+		.keys.default_by = PLUMB_BY_PID | PLUMB_BY_TID | PLUMB_BY_COMM,
+		.keys.max = 16384,
+		.measure.kind = PLUMB_SUMS,
+		.view = {.rows = print,
+			 .report_json = report_json,
+			 .rows_json = rows_json,
+			 .save = save},
+		.overhead.switches = &plumb_switches,
+		.overhead.traced = "a traced switch",
+		.mechanisms.list = mechanisms,
+		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle = {.reports_first = true,
+			      .prepare = prepare,
+			      .settle = settle,
+			      .tick = tick},
+		.stacking = &plumb_stacking_own,
+	};
+
+	return plumb_main(argc, argv, &tool);
+}
