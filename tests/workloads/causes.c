@@ -140,8 +140,8 @@ int main(int argc, char **argv)
 		cause->begin();
 	n = start_workers(workers);
 	reached("ready");
-	process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
 	gate("go");
+	process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
 	if (strcmp(cause->name, "spin")) {
 		while (done < n)
 			pause_ns(16 * MS);

@@ -76,8 +76,8 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 	t->left = 0;
 	if (!t->preempted)
 		sched_asleep(-1);
-	if (plumb_config.wakers && stay && t->preempted)
-		waker_had_cpu(&t->preempter, t->cpu, left, stay->began);
+	if (plumb_config.wakers && t->preempted)
+		waker_had_cpu(&t->preempter, t->cpu, left, came);
 	if (plumb_config.wakers && stay)
 		tell_waker(&key.waker, t->preempted ? &t->preempter : &stay->waker);
 	/* It left a CPU whose clock is ahead of this one's. */

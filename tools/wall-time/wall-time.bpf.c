@@ -12,6 +12,7 @@ struct wall_thread {
 	/* ns, CLOCK_MONOTONIC: its time is in rows from the first to the second; 0: none is */
 	__u64 from, until;
 	__u64 task;
+	__u64 ran; /* sched_ran() as of the second */
 	__u32 how; /* enum wall_how */
 	__u32 cpu; /* that it left */
 	__s32 kernel, user;
@@ -194,15 +195,19 @@ static __always_inline __u64 first_seen(struct task_struct *task)
 static __always_inline void account(struct wall_thread *t, struct task_struct *task, __u32 cpu,
 				    __u64 now)
 {
+	const struct sched_stay *last = sched_stay(cpu);
+	const bool seen = last && sched_is_of(last, task);
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
 	bool first = !t->until;
 	__u64 came, woken;
 
 	if (!stay)
 		return;
+	came = seen || first ? stay->began : now - (sched_ran(task) - t->ran);
 	if (first)
 		t->from = t->until = first_seen(task);
-	came = stay->began > t->until ? stay->began : t->until;
+	if (came < t->until)
+		came = t->until;
 	/* It left a CPU whose clock is ahead of this one's. */
 	if (came > now)
 		came = now;
@@ -228,6 +233,7 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	if (now > came)
 		add_plain(task, WALL_ON, now - came);
 	t->until = now > came ? now : came;
+	t->ran = sched_ran(task);
 }
 
 static __always_inline bool waits_for_io(struct task_struct *task)

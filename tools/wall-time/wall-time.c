@@ -108,11 +108,9 @@ static const struct plumb_mechanism mechanisms[] = {
 	},
 };
 
-/* First before privileges are given up, then when the trace begins, and before each report. */
+/* First before the trace begins, and before privileges are given up. */
 static void settle(const struct plumb_run *run)
 {
-	if (traced && !programs->bss->wall_began)
-		programs->bss->wall_began = plumb_now();
 	if (!traced)
 		plumb_retain(PLUMB_CAP(SYS_PTRACE) | PLUMB_CAP(DAC_READ_SEARCH) |
 				     PLUMB_CAP(SYS_ADMIN),
@@ -122,7 +120,7 @@ static void settle(const struct plumb_run *run)
 	traced = run;
 }
 
-/* Called once, at the beginning of the trace, which may be a while after settle(). */
+/* Called once, a while after the beginning of the trace: on a busy machine some ms. */
 static uint64_t tick(uint64_t elapsed)
 {
 	programs->bss->wall_began = traced->counting.clock;
