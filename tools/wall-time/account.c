@@ -110,6 +110,7 @@ static void merge(struct account *a)
 			a->parts[n++].threads = 1;
 		} else {
 			last->ns += part.ns;
+			last->count += part.count;
 			last->threads += part.tid != tid;
 			last->pid = last->pid == part.pid ? part.pid : 0;
 		}
@@ -210,13 +211,13 @@ static void add_rest(struct account *a, const struct plumb_report *r, struct lif
 	struct part *part;
 
 	if (life->on) {
-		part = part_add(on, life, life->on);
+		part = part_add(on, life, life->on, 1);
 		part->cause = CAUSE_ON;
 		keep_rest(r, part);
 	}
 	if (!life->off)
 		return;
-	part = part_add(a, life, life->off);
+	part = part_add(a, life, life->off, 1);
 	if (life->off_key)
 		part_judge_key(part, r, life->off_key);
 	else
@@ -244,9 +245,10 @@ static void take_back(struct account *a, const struct plumb_report *r, const str
 	seq = r->seq;
 	for (size_t i = 0; i < n_rest_before; i++) {
 		life = lives_find(lives, rest_before[i].tid);
-		part = part_add(rest_before[i].cause == CAUSE_ON ? on : a, life, 0);
+		part = part_add(rest_before[i].cause == CAUSE_ON ? on : a, life, 0, 0);
 		*part = rest_before[i];
 		part->ns = -part->ns;
+		part->count = 0;
 		if (life)
 			life->ns += part->ns;
 	}
@@ -261,19 +263,19 @@ static void add_row(struct account *a, const struct plumb_report *r, const struc
 
 	if (!life) {
 		if (row->sum)
-			part_add(a, NULL, row->sum)->cause = CAUSE_UNTOLD;
+			part_add(a, NULL, row->sum, row->count)->cause = CAUSE_UNTOLD;
 		return;
 	}
 	if (key->kind == WALL_ON) {
-		part_add(on, life, row->sum)->cause = CAUSE_ON;
+		part_add(on, life, row->sum, row->count)->cause = CAUSE_ON;
 	} else if (key->kind == WALL_BEFORE) {
-		part = part_add(a, life, row->sum);
+		part = part_add(a, life, row->sum, row->count);
 		part_judge_spot(part, WALL_BEFORE, &life->first);
 	} else if (key->kind == WALL_SAMPLE) {
-		part = part_add(samples, life, row->count);
+		part = part_add(samples, life, row->count, row->count);
 		part_judge_key(part, r, key);
 	} else {
-		part = part_add(a, life, row->sum);
+		part = part_add(a, life, row->sum, row->count);
 		part_judge_key(part, r, key);
 	}
 }

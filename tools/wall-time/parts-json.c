@@ -42,6 +42,7 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	json_object_set_new(json, "key", key);
 	json_object_set_new(json, "cause", json_string(cause_word(p->cause)));
 	json_object_set_new(json, "idle", json_boolean(p->idle));
+	json_object_set_new(json, "count", plumb_json_u64(p->count));
 	json_object_set_new(json, "sum", plumb_json_u64(p->ns));
 	json_object_set_new(json, "threads", plumb_json_u64(p->threads));
 	if (p->what & WALL_CALL)

@@ -24,11 +24,11 @@ const char *part_text(const char *text)
 	return *(char **)plumb_required(found);
 }
 
-struct part *part_add(struct account *a, struct life *life, int64_t ns)
+struct part *part_add(struct account *a, struct life *life, int64_t ns, uint64_t count)
 {
 	struct part *part = plumb_append(a->parts, a->n);
 
-	*part = (struct part){.ns = ns, .place = "", .peer = ""};
+	*part = (struct part){.ns = ns, .count = count, .place = "", .peer = ""};
 	if (life) {
 		life->ns += a->counts ? 0 : ns;
 		part->pid = life->pid;

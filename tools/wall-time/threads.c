@@ -59,22 +59,18 @@ static void read_frames(struct plumb_frames *frames, char *text)
 static void look(uint32_t pid, uint32_t tid, struct spot *spot)
 {
 	struct plumb_thread_stat stat;
-	char text[4096], *end;
-	long number;
+	char text[4096];
 	unsigned long op;
+	long number;
 
 	if (plumb_thread_stat(pid, tid, &stat))
 		return;
 	spot->state = stat.state;
 	if (stat.state == 'R' || plumb_thread_read(pid, tid, "syscall", text, sizeof(text)))
 		return;
-	number = strtol(text, &end, 10);
-	if (end != text && number >= 0 && number < (long)WALL_CALL) {
-		spot->what = number + 1;
-		strtoul(end, &end, 16);
-		op = strtoul(end, NULL, 16);
-		spot->what |= (op & WALL_OP) << WALL_OP_SHIFT;
-	}
+	if (sscanf(text, "%ld %*x %lx", &number, &op) == 2 && number >= 0 &&
+	    number < (long)WALL_CALL)
+		spot->what = (number + 1) | (op & WALL_OP) << WALL_OP_SHIFT;
 	if (!plumb_thread_read(pid, tid, "stack", text, sizeof(text)))
 		read_frames(&spot->frames, text);
 }

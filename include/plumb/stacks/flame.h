@@ -17,7 +17,7 @@ struct plumb_weighed {
 };
 
 /*
- * Checks before the trace that PATH can be written, as far as possible; NULL: there is no graph.  0,
+ * Checks before the trace that PATH can be written, as far as possible; NULL: there is no graph. 0,
  * or -errno after a message.
  */
 int plumb_flame_check(const char *path, bool only_words);
