@@ -180,13 +180,14 @@ int main(int argc, char **argv)
 		.card.name = "wall-time",
 		.card.summary = "Show where the time of threads goes: on the CPU, waiting for one, "
 				"or asleep and for what.",
-		.card.about = "hooks:     raw tracepoints sched_switch, sched_waking,\n"
-			      "           sched_process_exit (stable-ish); perf event cpu-clock,\n"
-			      "           99 times a second on each CPU (stable)\n"
-			      "kernels:   6.18 locked down; x86_64\n"
-			      "fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
-			      "second\n"
-			      "cost:      see the footer; most of it is taking stacks\n",
+		.card.about =
+			"hooks:     raw tracepoints sched_switch, sched_waking (stable-ish),\n"
+			"           sched_process_exit; perf event cpu-clock, 99 times a second\n"
+			"           on each CPU (stable)\n"
+			"kernels:   6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
+			"second\n"
+			"cost:      see the footer; most of it is taking stacks\n",
 		.options.list = options,
 		.options.complete = complete,
 		.options.lacks = PLUMB_NO_TABLE_OPTIONS | PLUMB_NO_COLUMN_OPTIONS,
