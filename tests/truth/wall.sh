@@ -183,9 +183,11 @@ wall='def must(good): if good then . else error("\(.)") end;
 		high: ([$truth[0].calls[] | select(.comm == $comm).cause | max] | total),
 		causes: ([$all[].rows[] | select(.idle == $idle or $idle == null)] | group_by(.cause)
 			| map({cause: .[0].cause, sum: (map(.sum) | add)}) | sort_by(-.sum)),
+		waking: ([rows[] | select(.cause == "idle cpu").sum] | total),
 		interrupts: ([rows[] | select(.cause == "interrupts").sum] | total),
 		outside: (([$all[].elapsed_ns] | total) - ([$truth[0].calls[] | select(.comm == $comm).wall] | max))};
-	def about(low; high): .sum >= low - 0.03 * .wall and .sum <= high + 0.03 * .wall; '
+	# To who waits, the time in which an idle CPU wakes up is a part of the wait.
+	def about(low; high): .sum + .waking >= low - 0.03 * .wall and .sum <= high + 0.03 * .wall; '
 
 # judge TOOL WORKLOAD CAUSE FILTER CLAIM [ARG...] - FILTER of what both say of threads named $comm
 judge() {
