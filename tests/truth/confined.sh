@@ -271,7 +271,8 @@ check() {
 	like "what --heatmap and --out name has been written" "$(head -q -c 10 outputs.svg outputs.json)" '^<.*\{' || :
 	keeps offcpu-time "$processes sys_admin"
 	keeps runq-latency ""
-	keeps wall-time "$processes $events sys_admin"
+	# shellcheck disable=SC2086
+	keeps wall-time "$processes$events sys_admin" $opens
 	keeps event-rate ""
 	# shellcheck disable=SC2086
 	keeps page-fault-latency "$events" $opens
