@@ -4,7 +4,6 @@
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/kernel/map.h>
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
 
@@ -121,19 +120,6 @@ static bool find_sleep(const struct plumb_run *run, struct plumb_flight *f)
 	return is_asleep(f->pid, f->tid, &f->what);
 }
 
-/* When TASK came to the CPU that it has; 0: it has none. */
-static uint64_t came(const struct plumb_run *run, uint64_t task)
-{
-	const struct bpf_map *map =
-		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_stays");
-	struct sched_stay stay;
-
-	for (uint32_t cpu = 0; cpu < bpf_map__max_entries(map); cpu++)
-		if (!plumb_map_lookup(bpf_map__fd(map), &cpu, &stay) && stay.task == task)
-			return stay.began;
-	return 0;
-}
-
 /*
  * A state keeps when its thread left its CPU even after it is back: /proc shows whether it is
  * asleep, and the CPUs whether it has one.
@@ -166,7 +152,7 @@ static void read_state(const struct plumb_run *run, const struct plumb_state *st
 	if (!asleep) {
 		if (plumb_thread_stat(f.pid, f.tid, &stat) || stat.state != 'R')
 			return;
-		came_back = came(run, plumb_state_word(value, task));
+		came_back = plumb_states_came(run, plumb_state_word(value, task));
 		f.own = came_back >= f.start ? RUNNING : RUNNABLE;
 		f.end = f.own == RUNNING ? came_back : 0;
 		f.what = *(const uint32_t *)(value + what);

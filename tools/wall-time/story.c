@@ -61,17 +61,19 @@ static const char *lock_of(const struct part *p)
 static const char *where(const struct part *p, char *text, size_t size)
 {
 	char call[48], disk[32];
-	int n;
+	size_t n;
 
 	story_call(p, call, sizeof(call));
-	n = snprintf(text, size, "%s%s", call, strcmp(call, "futex") ? "" : lock_of(p));
-	if (*p->place)
-		n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->place);
+	snprintf(text, size, "%s%s%s%s", call, strcmp(call, "futex") ? "" : lock_of(p),
+		 *call && *p->place ? ", " : "", p->place);
+	/* A function's name may be longer than TEXT: as much as fits. */
+	n = strlen(text);
 	if (*p->peer)
-		n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->peer);
+		snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->peer);
+	n = strlen(text);
 	if (p->device)
-		n += snprintf(text + n, size - n, "%son %s", n ? ", " : "",
-			      plumb_disk_name(p->device, disk, sizeof(disk)));
+		snprintf(text + n, size - n, "%son %s", n ? ", " : "",
+			 plumb_disk_name(p->device, disk, sizeof(disk)));
 	return text;
 }
 
@@ -201,20 +203,21 @@ static void print_branch(const struct account *a, const struct plumb_options *o,
 {
 	const struct head *head = account_head(a, b->part);
 	char text[2 * DETAIL], other[PLUMB_ESCAPED + 64], time[32];
-	int n;
+	size_t n;
 
 	where(b->part, text, sizeof(text));
 	n = strlen(text);
 	if (head)
-		n += snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "",
-			      head_text(head, other, sizeof(other)));
-	for (size_t i = 0; i < b->n_others && !head; i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s%s %s",
-			      i   ? ", "
-			      : n ? ": "
-				  : "",
-			      other_name(b->others[i], other, sizeof(other)),
-			      plumb_format_time(b->others[i]->ns, o->unit, time, sizeof(time)));
+		snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "",
+			 head_text(head, other, sizeof(other)));
+	for (size_t i = 0; i < b->n_others && !head; i++) {
+		const char *before = i ? ", " : n ? ": " : "";
+
+		snprintf(text + n, sizeof(text) - n, "%s%s %s", before,
+			 other_name(b->others[i], other, sizeof(other)),
+			 plumb_format_time(b->others[i]->ns, o->unit, time, sizeof(time)));
+		n = strlen(text);
+	}
 	if (b->threads > 1 && !head)
 		snprintf(text + n, sizeof(text) - n, "%s%zu threads", n ? "; " : "", b->threads);
 	if (*text)

@@ -6,11 +6,7 @@
 #include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
-#include <plumb/kernel/map.h>
 #include <plumb/kernel/thread.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #define SECONDS_TO_LOOK 2 /* at the threads of a large machine */
 
@@ -104,19 +100,6 @@ struct looking {
 	uint64_t began, now;
 };
 
-/* When TASK got the CPU that it has; 0: it has none. */
-static uint64_t came(const struct plumb_run *run, uint64_t task)
-{
-	const struct bpf_map *map =
-		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_stays");
-	struct sched_stay stay;
-
-	for (uint32_t cpu = 0; cpu < bpf_map__max_entries(map); cpu++)
-		if (!plumb_map_lookup(bpf_map__fd(map), &cpu, &stay) && stay.task == task)
-			return stay.began;
-	return 0;
-}
-
 static uint32_t member(const struct bpf_object *object, const void *value, const char *name)
 {
 	return *(const uint32_t *)((const char *)value +
@@ -174,7 +157,7 @@ static void keep_state(void *context, const struct plumb_state *state)
 		.tid = state->tid,
 		.from = word(o, state->value, "from"),
 		.until = until,
-		.came = came(run, word(o, state->value, "task")),
+		.came = plumb_states_came(run, word(o, state->value, "task")),
 		.key = off_key(o, state->value),
 	};
 }

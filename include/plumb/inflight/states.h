@@ -50,3 +50,7 @@ static inline uint64_t plumb_state_word(const void *value, int offset)
 
 /* Returns the global variable NAME (in .bss) of the programs and sets *SIZE; NULL: none. */
 const void *plumb_states_variable(const struct bpf_object *object, const char *name, size_t *size);
+
+/* Of programs that include sched/sched.bpf.h: when TASK (an address) got the CPU that it has; 0: it
+ * has none. */
+uint64_t plumb_states_came(const struct plumb_run *run, uint64_t task);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/bpf/core/ledger.h>
+#include <plumb/bpf/sched/waker.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/core/clock.h>
 #include <plumb/inflight/inflight.h>
@@ -208,4 +209,16 @@ void plumb_states_settle(const struct plumb_bpf *bpf)
 	}
 	free(keys);
 	free(state);
+}
+
+uint64_t plumb_states_came(const struct plumb_run *run, uint64_t task)
+{
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(run->instance.bpf.object, "plumb_stays");
+	struct sched_stay stay;
+
+	for (uint32_t cpu = 0; cpu < bpf_map__max_entries(map); cpu++)
+		if (!plumb_map_lookup(bpf_map__fd(map), &cpu, &stay) && stay.task == task)
+			return stay.began;
+	return 0;
 }
