@@ -3,8 +3,8 @@
 libexecdir ?= $(prefix)/libexec
 systemdunitdir ?= $(prefix)/lib/systemd
 
-# Tools that trace for a duration have the options of all of them.
-WINDOW_TOOLS := $(filter $(TOOLS),$(notdir $(patsubst %/,%,$(dir $(shell grep -l 'manual/options' tools/*/*.rst)))))
+# Tools that trace for a duration have the section of all of them in their pages.
+WINDOW_TOOLS := $(filter $(TOOLS),$(notdir $(patsubst %/,%,$(dir $(shell grep -l 'manual/common' tools/*/*.rst)))))
 WINDOW_PAGE := $(B)/man/plumb-window.5
 
 $(WINDOW_PAGE): windows/plumb-window.rst | $(B)/man
