@@ -227,7 +227,7 @@ static const struct {
 	{"-q 100.000001", "--percentiles: "},
 	{"-q 0000000000000099", "--percentiles: "},
 	{"-m 18446744073709551616", "--min-count: "},
-	{"-n 0", "--top: "},
+	{"-n -1", "--top: "},
 	{"-n 4294967296", "--top: "},
 	{"-u min", "--unit: auto, ns, us, ms or s, as in -u us: min"},
 	{"--max-keys=1048577", "--max-keys: "},

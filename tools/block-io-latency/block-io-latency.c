@@ -32,7 +32,7 @@ static void refuse_table_options(const struct plumb_options *o)
 {
 	const char *option = o->by_given    ? "--by"
 			     : o->histogram ? "--histogram"
-			     : o->top       ? "--top"
+			     : o->top_given ? "--top"
 			     : o->sort      ? "--sort"
 			     : o->columns   ? "--columns"
 					    : NULL;

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		.options.list = options,
 		.options.lacks = PLUMB_NO_COLUMN_OPTIONS,
 		.keys.size = sizeof(struct plumb_stack_key),
-		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.keys.default_by = PLUMB_BY_COMM,
 		.keys.max = 16384,
 		.measure.kind = PLUMB_COUNTS,
 		.measure.sampled = true,

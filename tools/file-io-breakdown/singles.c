@@ -216,12 +216,27 @@ static const struct plumb_part_name *part_in(const struct io_so_far *c)
 	return p;
 }
 
+/* Each as wide as its heading, or a share below 100 per cent: all of them fill a line. */
+static int width_of(const struct plumb_part_name *part)
+{
+	const int n = strlen(part->column);
+
+	return n < 4 ? 4 : n;
+}
+
+static void print_share(const struct plumb_part_name *part, double per_cent, FILE *out)
+{
+	if (is_unseen(part))
+		fprintf(out, " %*s", width_of(part), "-");
+	else
+		fprintf(out, " %*.*f", width_of(part), per_cent < 99.95, per_cent);
+}
+
 static void print_flight(const struct io_so_far *c, uint64_t ns, uint32_t tid, FILE *out)
 {
 	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
 	for (const struct plumb_part_name *p = io_parts; p < io_parts + IO_ALL_PARTS; p++)
-		plumb_print_part_share(p, is_unseen(p),
-				       ns ? 100.0 * part_of(&c->waited, ns, p->part) / ns : 0, out);
+		print_share(p, ns ? 100.0 * part_of(&c->waited, ns, p->part) / ns : 0, out);
 	fprintf(out, "\n%13s", "");
 	print_place(&c->waited, out);
 	if (waits_for_other(c))
@@ -241,7 +256,9 @@ void flights_print(const struct plumb_run *run, const struct plumb_flights *f, s
 		if (first) {
 			fprintf(out, "parts so far, in per cent of AGE:\n  %10s %-7s", "TID",
 				"NOW");
-			plumb_print_part_headings(io_parts, IO_ALL_PARTS, out);
+			for (const struct plumb_part_name *p = io_parts;
+			     p < io_parts + IO_ALL_PARTS; p++)
+				fprintf(out, " %*s", width_of(p), p->column);
 			fputc('\n', out);
 		}
 		first = false;

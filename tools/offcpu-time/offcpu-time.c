@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 		.keys.fields = fields,
 		.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 		.keys.size = sizeof(struct offcpu_key),
-		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
+		.keys.default_by = PLUMB_BY_COMM,
 		.keys.max = 16384,
 		.measure.kind = PLUMB_SUMS,
 		.overhead.switches = &plumb_switches,

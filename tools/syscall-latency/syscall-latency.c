@@ -31,9 +31,15 @@ static const struct plumb_option options[] = {
 static void complete(struct plumb_options *o)
 {
 	struct syscall_config *c = &plumb_syscall_selection;
+	uint32_t one;
 
-	if (c->selected && !o->by_given)
+	/* Calls differ more than processes, of which there are too many to have a row for each
+	 * call. */
+	if (!o->by_given && plumb_syscall_selected(c, &one, 1) != 1) {
 		o->by |= PLUMB_BY_SYSCALL;
+		if (!o->n_pids && !o->n_tids && !o->command)
+			o->by &= ~PLUMB_BY_PID;
+	}
 	if (c->min_size > c->max_size)
 		plumb_usage_error("--min-size is above --max-size");
 	c->has_size = has_size;

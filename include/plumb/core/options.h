@@ -60,7 +60,8 @@ struct plumb_options {
 	size_t n_percentiles;
 	enum plumb_unit unit;
 	bool histogram, json;
-	__u64 top;                  /* rows in the table; 0: all */
+	__u64 top; /* rows in the table; 0: all, or if not TOP_GIVEN as the tool likes */
+	bool top_given;
 	const char *sort, *columns; /* NULL: those that the tool chooses */
 
 	bool no_return; /* waits on the way out of a call are not sought (sched/return.h) */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <plumb/core/option.h>
 
 struct bpf_program;
@@ -20,6 +21,7 @@ struct plumb_options;
 struct plumb_report;
 struct plumb_run;
 struct plumb_snapshot;
+struct plumb_table;
 struct plumb_tool;
 
 /* What an administrator demands (policy.h): without a part that obeys it nothing is traced. */
@@ -80,6 +82,10 @@ struct plumb_part {
 	int (*may_report)(void);
 	/* An interval has ended; the last one is final. */
 	int (*interval)(const struct plumb_report *r);
+	/* A table is laid out and not yet printed to OUT. */
+	void (*fit)(struct plumb_table *t, FILE *out);
+	/* A line of the footer. */
+	void (*footer)(const struct plumb_report *r, FILE *out);
 	/* Whether this part takes the interval in progress now.  ASKED: SIGUSR1 has come. */
 	bool (*is_due)(bool asked);
 	int (*progress)(const struct plumb_report *r);
@@ -119,6 +125,8 @@ uint64_t plumb_parts_end_at(uint64_t grid);
 bool plumb_parts_are_over(uint64_t now, uint64_t *again);
 int plumb_parts_may_report(void);
 int plumb_parts_interval(const struct plumb_report *r);
+void plumb_parts_fit(struct plumb_table *t, FILE *out);
+void plumb_parts_footer(const struct plumb_report *r, FILE *out);
 bool plumb_parts_are_due(bool asked);
 int plumb_parts_progress(const struct plumb_report *r);
 void plumb_parts_ended(const char *how);

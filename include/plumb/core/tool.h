@@ -239,7 +239,13 @@ struct plumb_keys {
 
 /* The parts of the time of a row's calls. */
 struct plumb_splitting {
-	void (*print)(const struct plumb_run *run, const struct plumb_row *row, FILE *out);
+	/* The name of part I, for options and as a heading; NULL after the last one. */
+	const char *(*name)(const struct plumb_tool *tool, size_t i, bool heading);
+	/* What part I is of the row's time, in per cent; NAN: nobody looks for it. */
+	double (*share)(const struct plumb_run *run, const struct plumb_row *row, size_t i);
+	/* The bands of the row's percentiles that differ from all of it, a line each; their number.
+	 */
+	int (*print)(const struct plumb_run *run, const struct plumb_row *row, FILE *out);
 	json_t *(*json)(const struct plumb_run *run, const struct plumb_row *row);
 	void (*explain)(const struct plumb_tool *tool, FILE *out); /* in the footer */
 };

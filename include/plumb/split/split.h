@@ -19,14 +19,6 @@ extern const struct plumb_part_name plumb_split_parts[PLUMB_ALL_PARTS];
 /* The same, with what threads waited for on their way out of the call (sched/return.h). */
 extern const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1];
 
-/*
- * The columns of many parts, each as wide as its heading or a share below 100 per cent:
- * PLUMB_MAX_PARTS of them need the rest of a line.
- */
-void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FILE *out);
-void plumb_print_part_share(const struct plumb_part_name *part, bool unseen, double per_cent,
-			    FILE *out);
-
 /* Whether nobody looks for the part: it is none, not 0.  NO_RETURN: as in struct plumb_run. */
 bool plumb_part_is_unseen(const struct plumb_tool *tool, const char *no_return,
 			  const struct plumb_part_name *part);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report's last lines: mechanism, precision, cost, and ledger. */
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/core/attaching.h>
 #include <plumb/core/inflight.h>
+#include <plumb/core/log.h>
 #include <plumb/core/part.h>
 #include <plumb/core/report.h>
 #include <plumb/core/stacking.h>
@@ -13,130 +14,30 @@
 #include <plumb/core/verdict.h>
 #include <plumb/kernel/thread.h>
 
-static void print_mechanism(const struct plumb_run *run, FILE *out)
-{
-	const struct plumb_mechanism *mechanism = run->instance.mechanism;
-	const char(*hooks)[PLUMB_HOOK_NAME] = run->instance.bpf.hooks;
-	char text[(PLUMB_MAX_HOOKS + 1) * (PLUMB_HOOK_NAME + 2)];
-	size_t n;
-
-	n = snprintf(text, sizeof(text), "mechanism: %s on", mechanism->name);
-	for (size_t i = 0; *hooks[i]; i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "", hooks[i]);
-	snprintf(text + n, sizeof(text) - n, " (%s)", mechanism->stability);
-	plumb_print_wrapped(text, out);
-	for (size_t i = 0; i < run->n_refused; i++) {
-		fputs("  ", out);
-		snprintf(text, sizeof(text), "%s refused: %s", run->refused[i].name,
-			 run->refused[i].why);
-		plumb_print_wrapped(text, out);
-	}
-}
-
-/* Rounds outwards, so that the interval contains what was measured. */
-static const char *interval(const struct plumb_interval *of, char *text, size_t size)
-{
-	long long low = of->low, high = of->high;
-
-	high += of->high > high;
-	if (low > 0 && low < high)
-		snprintf(text, size, "%lld to %lld ns", low, high);
-	else
-		snprintf(text, size, "%s%lld ns", low < high ? "at most " : "", high);
-	return text;
-}
-
-static void print_cost(const struct plumb_run *run, FILE *out)
-{
-	const struct plumb_overhead *o = &run->overhead;
-	const char *what = run->tool->overhead.traced ?: "a traced call";
-	char text[320], traced[64], filtered[64];
-	int n = 0;
-
-	if (!o->known)
-		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
-	else if (!o->filtered_known)
-		snprintf(text, sizeof(text),
-			 "cost: %.0f ns in the programs of %s (%s: a mean, which includes time "
-			 "preempted)",
-			 o->traced.median, what, o->how);
-	else
-		n = snprintf(text, sizeof(text), "cost: %s added to %s, %s to a rejected one (%s)",
-			     interval(&o->traced, traced, sizeof(traced)), what,
-			     interval(&o->filtered, filtered, sizeof(filtered)), o->how);
-	if (n && o->empty && o->empty_stepped)
-		snprintf(text + n, sizeof(text) - n,
-			 "; an empty function is measured as %" PRIu64 " ns, with a first "
-			 "instruction that is single-stepped as %" PRIu64 " ns",
-			 o->empty, o->empty_stepped);
-	plumb_print_wrapped(text, out);
-}
-
-/* If calls were lost, the percentiles are those of a sample. */
-static void print_precision(const struct plumb_report *r, FILE *out)
+/* How it was measured, and how well: what -v tells at length (part.h, footer). */
+static void print_summary(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(r->total);
 	const struct plumb_run *run = r->run;
-	const char *end = !run->no_return   ? ""
-			  : *run->no_return ? ", without waits on the way out"
-					    : ", without work on the way out";
-	char text[256];
+	const struct plumb_overhead *o = &run->overhead;
+	char text[320];
+	size_t n;
 
-	if (!plumb_has_histogram(run->tool->measure.kind))
-		return;
+	n = snprintf(text, sizeof(text), "measured by %s", run->instance.mechanism->name);
 	if (v.lost)
-		snprintf(text, sizeof(text),
-			 "percentiles: of a sample, %llu of %s%llu calls; at most %.2g %% high; ?: "
-			 "too few calls",
-			 (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
-			 (unsigned long long)(v.recorded + v.lost),
-			 100.0 / (1 << run->options.precision));
+		n += snprintf(text + n, sizeof(text) - n, "; a sample: %llu of %s%llu calls",
+			      (unsigned long long)v.recorded, v.both_lost ? "up to " : "",
+			      (unsigned long long)(v.recorded + v.lost));
+	if (plumb_has_histogram(run->tool->measure.kind))
+		n += snprintf(text + n, sizeof(text) - n, "; percentiles at most %.2g %% high",
+			      100.0 / (1 << run->options.precision));
+	if (o->known)
+		n += snprintf(text + n, sizeof(text) - n, "; cost at most %.0f ns of %s",
+			      ceil(o->filtered_known ? o->traced.high : o->traced.median),
+			      run->tool->overhead.traced ?: "a traced call");
 	else
-		snprintf(text, sizeof(text),
-			 "percentiles: never low%s, at most %.2g %% high; ?: too few calls", end,
-			 100.0 / (1 << run->options.precision));
-	plumb_print_wrapped(text, out);
-}
-
-/* What threads waited for on their way out of their calls. */
-static void print_returns(const struct plumb_report *r, FILE *out)
-{
-	static const char *const causes[] = {
-		[PLUMB_RETURN_QUOTA] = "by the CPU quota",
-		[PLUMB_RETURN_ASLEEP] = "asleep",
-		[PLUMB_RETURN_PREEMPTED] = "preempted",
-	};
-	const struct plumb_returns *s = &r->total->returns;
-	char text[384], all[32], longest[32], of[32];
-	int n;
-
-	if (!r->run->no_return)
-		return;
-	if (*r->run->no_return) {
-		snprintf(
-			text, sizeof(text),
-			"on the way out: not seen (%s): what a thread waits for between the end of "
-			"its call and user mode is in no time",
-			r->run->no_return);
-		plumb_print_wrapped(text, out);
-		return;
-	}
-	if (!s->calls)
-		return;
-	n = snprintf(text, sizeof(text), "on the way out: %llu call%s held, %s in all, longest %s",
-		     (unsigned long long)s->calls, s->calls == 1 ? " was" : "s were",
-		     plumb_format_time(s->ns, PLUMB_AUTO, all, sizeof(all)),
-		     plumb_format_time(s->longest, PLUMB_AUTO, longest, sizeof(longest)));
-	for (int i = 0; i < PLUMB_RETURN_CAUSES; i++)
-		if (s->by_cause[i])
-			n += snprintf(text + n, sizeof(text) - n, "; %s %s",
-				      plumb_format_time(s->by_cause[i], PLUMB_AUTO, of, sizeof(of)),
-				      causes[i]);
-	if (s->late)
-		snprintf(text + n, sizeof(text) - n,
-			 "; %llu of them, held for %s, were recorded without it",
-			 (unsigned long long)s->late,
-			 plumb_format_time(s->late_ns, PLUMB_AUTO, of, sizeof(of)));
+		n += snprintf(text + n, sizeof(text) - n, "; cost not measured");
+	snprintf(text + n, sizeof(text) - n, "%s", plumb_verbosity ? "" : " (-v: more)");
 	plumb_print_wrapped(text, out);
 }
 
@@ -180,25 +81,50 @@ static void print_counters(const struct plumb_report *r, bool lost, FILE *out)
 #undef PRINT
 }
 
-/* Prints the sums, and each further counter that is not zero. */
-static void print_ledger(const struct plumb_report *r, FILE *out)
+/* The sums, and in the same line what each trace has: calls that it did not see whole. */
+static void print_sums(const struct plumb_report *r, const struct plumb_verdict *v, FILE *out)
 {
 	const struct plumb_ledger *l = &r->total->ledger;
-	struct plumb_verdict v = plumb_ledger_judge(r->total);
 	const bool pairs = r->run->tool->measure.pairs;
 	/* The entry of a call without a state is counted in no_state, its exit in unmatched. */
 	const uint64_t stateless = l->unmatched < l->no_state ? l->unmatched : l->no_state;
 	const struct {
 		const char *name;
-		uint64_t n; /* calls, but for stacks */
-	} more[] = {
+		uint64_t n;
+	} not_whole[] = {
 		{pairs ? "unmatched (DONE without START)"
 		       : "unmatched (they began before the trace)",
-		 l->unmatched - stateless - v.entry_lost},
-		{"in flight at the end", v.in_flight},
+		 l->unmatched - stateless - v->entry_lost},
+		{"in flight at the end", v->in_flight},
 		{pairs ? "abandoned (START again, or the thread's end, without DONE)"
 		       : "abandoned (ended without a return)",
-		 v.abandoned},
+		 v->abandoned},
+	};
+	char text[384];
+	size_t n;
+
+	n = snprintf(text, sizeof(text), "ledger: %llu recorded, ",
+		     (unsigned long long)v->recorded);
+	if (v->at_least < v->lost)
+		n += snprintf(text + n, sizeof(text) - n, "%llu to ",
+			      (unsigned long long)v->at_least);
+	n += snprintf(text + n, sizeof(text) - n, "%llu lost%s", (unsigned long long)v->lost,
+		      r->total->missed_known ? "" : ", misses unknown on this kernel");
+	for (size_t i = 0; i < sizeof(not_whole) / sizeof(not_whole[0]); i++)
+		if (not_whole[i].n)
+			n += snprintf(text + n, sizeof(text) - n, "; %llu %s",
+				      (unsigned long long)not_whole[i].n, not_whole[i].name);
+	plumb_print_wrapped(text, out);
+}
+
+/* Prints the sums, and each further counter that is not zero. */
+static void print_ledger(const struct plumb_report *r, FILE *out)
+{
+	struct plumb_verdict v = plumb_ledger_judge(r->total);
+	const struct {
+		const char *name;
+		uint64_t n; /* calls, but for stacks */
+	} more[] = {
 		{pooled_of(r->run), v.pooled},
 		{"saturated (73 minutes or longer)", v.saturated},
 		{"lost: their exit was missed", v.exit_lost_observed},
@@ -208,20 +134,14 @@ static void print_ledger(const struct plumb_report *r, FILE *out)
 		{missed_of(r->run), r->total->missed},
 	};
 
-	fprintf(out, "ledger: %llu recorded, ", (unsigned long long)v.recorded);
-	if (v.at_least < v.lost)
-		fprintf(out, "%llu to ", (unsigned long long)v.at_least);
-	fprintf(out, "%llu lost", (unsigned long long)v.lost);
-	if (!r->total->missed_known)
-		fputs(", misses unknown on this kernel", out);
+	print_sums(r, &v, out);
 	if (r->run->rings > 0)
-		fprintf(out, "\n  not seen: requests of io_uring: traced processes have %lld rings",
+		fprintf(out, "  not seen: requests of io_uring: traced processes have %lld rings\n",
 			(long long)r->run->rings);
 	if (r->total->cpus_changed)
-		fputs("\n  events of CPUs that went online or offline are missing, for up to a\n"
-		      "  second after one came",
+		fputs("  events of CPUs that went online or offline are missing, for up to a\n"
+		      "  second after one came\n",
 		      out);
-	fputc('\n', out);
 	print_counters(r, false, out);
 	print_counters(r, true, out);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
@@ -301,12 +221,8 @@ void plumb_report_footer(const struct plumb_report *r, FILE *out)
 	const struct plumb_tool *tool = r->run->tool;
 
 	fputc('\n', out);
-	print_mechanism(r->run, out);
-	print_precision(r, out);
-	if (r->run->split && tool->measure.split_by && plumb_has_histogram(tool->measure.kind))
-		tool->measure.split_by->explain(tool, out);
-	print_returns(r, out);
-	print_cost(r->run, out);
+	print_summary(r, out);
+	plumb_parts_footer(r, out);
 	print_ledger(r, out);
 	if (plumb_pids_are_foreign())
 		fputs("pids: those of the host's pid namespace, not of this one\n", out);

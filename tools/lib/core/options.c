@@ -177,7 +177,7 @@ static const struct {
 	{COLUMNS | TABLE, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = plumb_option_unit}},
 	{COLUMNS | TABLE, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
 	{0, {"json", 'j', NULL, "print JSON lines, one object per report", 40, .given = &asked.json}},
-	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table", 40, .number = &asked.top, .min = 1, .max = UINT32_MAX}},
+	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table; 0: all; default: those for which a terminal has lines", 40, .number = &asked.top, .given = &asked.top_given, .max = UINT32_MAX}},
 	{COLUMNS | TABLE, {"sort", 0, "COLUMN", "sort rows by this column, highest first; help lists them", 40, .text = &asked.sort}},
 	{COLUMNS | TABLE, {"columns", 0, "NAME[,...]", "the figures of the table; help lists them", 40, .text = &asked.columns}},
 	{0, {.doc = "Measurement:", .group = 60}},

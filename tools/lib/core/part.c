@@ -150,6 +150,16 @@ int plumb_parts_interval(const struct plumb_report *r)
 	return TRY(interval, r);
 }
 
+void plumb_parts_fit(struct plumb_table *t, FILE *out)
+{
+	CALL(fit, t, out);
+}
+
+void plumb_parts_footer(const struct plumb_report *r, FILE *out)
+{
+	CALL(footer, r, out);
+}
+
 bool plumb_parts_are_due(bool asked)
 {
 	for (const struct plumb_part *const *p = plumb_parts; *p; p++)

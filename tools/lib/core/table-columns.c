@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report as a table: which columns it has, their values, and by which one rows are sorted. */
-#include "table.h"
+#include <plumb/core/table.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <plumb/core/parse.h>
 #include <plumb/core/verdict.h>
 
-static struct column *find(struct table *t, const char *name)
+static struct plumb_shown *find(struct plumb_table *t, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (!strcmp(t->columns[i].name, name))
@@ -19,36 +19,38 @@ static struct column *find(struct table *t, const char *name)
 	return NULL;
 }
 
-static void add(struct table *t, const char *name, struct column c)
+static void add(struct plumb_table *t, const char *name, struct plumb_shown c)
 {
 	snprintf(c.name, sizeof(c.name), "%s", name);
-	if (t->n < MAX_COLUMNS)
+	if (t->n < PLUMB_MAX_COLUMNS)
 		t->columns[t->n++] = c;
 }
 
-static void add_figure(struct table *t, const char *name, enum figure figure,
+static void add_figure(struct plumb_table *t, const char *name, enum plumb_figure figure,
 		       enum plumb_column_kind kind, bool shown)
 {
-	add(t, name, (struct column){.figure = figure, .kind = kind, .shown = shown});
+	add(t, name, (struct plumb_shown){.figure = figure, .kind = kind, .by_default = shown});
 }
 
-const char *table_counted(const struct plumb_tool *tool)
+const char *plumb_table_counted(const struct plumb_tool *tool)
 {
 	return tool->measure.counted ?: "calls";
 }
 
 /* The tool's own columns: its counters, or what it computes. */
-static void add_own(struct table *t, const struct plumb_tool *tool, bool counters)
+static void add_own(struct plumb_table *t, const struct plumb_tool *tool, bool counters)
 {
 	for (const struct plumb_column *c = tool->measure.columns; c && c->name; c++)
 		if (plumb_column_is_counter(c) == counters)
 			add(t, c->name,
-			    (struct column){
-				    .figure = OWN, .kind = c->kind, .shown = true, .own = c});
+			    (struct plumb_shown){.figure = PLUMB_FIGURE_OWN,
+						 .kind = c->kind,
+						 .by_default = true,
+						 .own = c});
 }
 
 /* All figures, in the order of a table. */
-static void add_figures(struct table *t, const struct plumb_tool *tool,
+static void add_figures(struct plumb_table *t, const struct plumb_tool *tool,
 			const struct plumb_options *o)
 {
 	const struct plumb_measure *m = &tool->measure;
@@ -56,38 +58,47 @@ static void add_figures(struct table *t, const struct plumb_tool *tool,
 	const enum plumb_column_kind unit = sizes ? PLUMB_COLUMN_BYTES : PLUMB_COLUMN_TIME;
 	char name[20];
 
-	add_figure(t, table_counted(tool), CALLS, PLUMB_COLUMN_COUNT, true);
+	add_figure(t, plumb_table_counted(tool), PLUMB_FIGURE_COUNT, PLUMB_COLUMN_COUNT, true);
 	add_own(t, tool, true);
-	add_figure(t, "rate", RATE, PLUMB_COLUMN_RATE, m->rate || m->kind != PLUMB_TIMES);
+	add_figure(t, "rate", PLUMB_FIGURE_RATE, PLUMB_COLUMN_RATE,
+		   m->rate || m->kind != PLUMB_TIMES);
 	if (spread)
-		add_figure(t, sizes ? "bytes" : "total", TOTAL, unit, sizes);
+		add_figure(t, sizes ? "bytes" : "total", PLUMB_FIGURE_TOTAL, unit, true);
 	if (!m->unlike)
-		add_figure(t, "share", SHARE, PLUMB_COLUMN_PERCENT, false);
+		add_figure(t, "share", PLUMB_FIGURE_SHARE, PLUMB_COLUMN_PERCENT, true);
 	if (m->errors)
-		add_figure(t, "errors", ERRORS, PLUMB_COLUMN_COUNT, !spread);
+		add_figure(t, "errors", PLUMB_FIGURE_ERRORS, PLUMB_COLUMN_COUNT, !spread);
 	add_own(t, tool, false);
 	if (!spread)
 		return;
-	add_figure(t, "mean", MEAN, unit, false);
-	add_figure(t, "min", MIN, unit, false);
+	add_figure(t, "mean", PLUMB_FIGURE_MEAN, unit, false);
+	add_figure(t, "min", PLUMB_FIGURE_MIN, unit, false);
 	for (size_t i = 0; i < o->n_percentiles; i++) {
 		snprintf(name, sizeof(name), "p%s", o->percentiles[i].name);
 		add(t, name,
-		    (struct column){
-			    .figure = PERCENTILE, .kind = unit, .shown = true, .percentile = i});
+		    (struct plumb_shown){.figure = PLUMB_FIGURE_PERCENTILE,
+					 .kind = unit,
+					 .by_default = true,
+					 .index = i});
 	}
-	add_figure(t, "max", MAX, unit, true);
+	add_figure(t, "max", PLUMB_FIGURE_MAX, unit, true);
+	for (size_t i = 0; o->split && m->split_by && m->split_by->name(tool, i, false); i++)
+		add(t, m->split_by->name(tool, i, false),
+		    (struct plumb_shown){.figure = PLUMB_FIGURE_PART,
+					 .kind = PLUMB_COLUMN_PERCENT,
+					 .by_default = true,
+					 .index = i});
 }
 
 /* --- options --- */
 
 /* What is there twice would be one member of JSON, and one column for --sort. */
-static void check_names(struct table *all)
+static void check_names(struct plumb_table *all)
 {
 	static const char members[] = " key count errors sum hist percentiles low_samples split ";
 	char word[32];
 
-	for (struct column *c = all->columns; c < all->columns + all->n; c++) {
+	for (struct plumb_shown *c = all->columns; c < all->columns + all->n; c++) {
 		snprintf(word, sizeof(word), " %s ", c->name);
 		if (find(all, c->name) == c && !(c->own && strstr(members, word)))
 			continue;
@@ -96,7 +107,7 @@ static void check_names(struct table *all)
 	}
 }
 
-static void check_name(const char *option, const char *name, struct table *all)
+static void check_name(const char *option, const char *name, struct plumb_table *all)
 {
 	char known[512] = "";
 	size_t n = 0;
@@ -112,7 +123,7 @@ static void check_name(const char *option, const char *name, struct table *all)
 }
 
 struct choosing {
-	struct table *all, *chosen;
+	struct plumb_table *all, *chosen;
 };
 
 static int check_item(const char *name, void *context)
@@ -128,7 +139,7 @@ static int check_item(const char *name, void *context)
 
 void plumb_report_check_columns(const struct plumb_tool *tool, const struct plumb_options *o)
 {
-	struct table all = {}, chosen = {};
+	struct plumb_table all = {}, chosen = {};
 	struct choosing c = {&all, &chosen};
 
 	add_figures(&all, tool, o);
@@ -147,7 +158,7 @@ static double figure_of_share(const struct plumb_report *r, const struct plumb_r
 }
 
 /* If a call is recorded in rows of its stages, too, only those of whole calls add up to all. */
-static double share(struct table *t, const struct plumb_row *row)
+static double share(struct plumb_table *t, const struct plumb_row *row)
 {
 	const struct plumb_report *r = t->r;
 	const bool known = t->whole;
@@ -158,33 +169,35 @@ static double share(struct table *t, const struct plumb_row *row)
 	return t->whole ? 100 * figure_of_share(r, row) / t->whole : 0;
 }
 
-double table_value(struct table *t, const struct column *c, const struct plumb_row *row)
+double plumb_table_value(struct plumb_table *t, const struct plumb_shown *c,
+			 const struct plumb_row *row)
 {
 	switch (c->figure) {
-	case CALLS:
+	case PLUMB_FIGURE_COUNT:
 		return row->count;
-	case RATE:
+	case PLUMB_FIGURE_RATE:
 		return plumb_row_rate(t->r, row);
-	case ERRORS:
+	case PLUMB_FIGURE_ERRORS:
 		return row->errors;
-	case TOTAL:
+	case PLUMB_FIGURE_TOTAL:
 		return row->sum;
-	case SHARE:
+	case PLUMB_FIGURE_SHARE:
 		return share(t, row);
-	case MEAN:
+	case PLUMB_FIGURE_MEAN:
 		return row->count ? row->sum / row->count : 0;
-	case MIN:
+	case PLUMB_FIGURE_MIN:
 		return row->count ? row->dist.min : 0;
-	case MAX:
+	case PLUMB_FIGURE_MAX:
 		return row->dist.max;
-	case PERCENTILE:
-		return plumb_percentile(&row->dist,
-					t->r->run->options.percentiles[c->percentile].p);
-	case OWN:
+	case PLUMB_FIGURE_PERCENTILE:
+		return plumb_percentile(&row->dist, t->r->run->options.percentiles[c->index].p);
+	case PLUMB_FIGURE_OWN:
 		return plumb_column_is_counter(c->own) ? (double)row->counters[c->own->id]
 		       : c->own->value                 ? c->own->value(c->own->id, t->r, row)
 						       : 0;
-	case FIELD:
+	case PLUMB_FIGURE_PART:
+		return t->r->run->tool->measure.split_by->share(t->r->run, row, c->index);
+	case PLUMB_FIGURE_FIELD:
 		break;
 	}
 	return 0;
@@ -209,13 +222,15 @@ static int compare(const void *a, const void *b)
 void plumb_report_sort(struct plumb_report *r)
 {
 	const struct plumb_run *run = r->run;
-	struct table all = {.r = r};
-	struct column by_calls = {.figure = CALLS}, *by;
+	struct plumb_table all = {.r = r};
+	const bool sums = plumb_has_histogram(run->tool->measure.kind);
+	struct plumb_shown by_default = {.figure = sums ? PLUMB_FIGURE_TOTAL : PLUMB_FIGURE_COUNT};
+	const struct plumb_shown *by;
 
 	add_figures(&all, run->tool, &run->options);
-	by = (run->options.sort ? find(&all, run->options.sort) : NULL) ?: &by_calls;
+	by = (run->options.sort ? find(&all, run->options.sort) : NULL) ?: &by_default;
 	for (size_t i = 0; i < r->snap->n; i++) {
-		double value = table_value(&all, by, &r->snap->rows[i]);
+		double value = plumb_table_value(&all, by, &r->snap->rows[i]);
 
 		r->snap->rows[i].order = isnan(value) ? -INFINITY : value;
 	}
@@ -229,35 +244,54 @@ void plumb_report_sort(struct plumb_report *r)
 static int choose(const char *name, void *context)
 {
 	struct choosing *c = context;
-	const struct column *column = find(c->all, name);
+	const struct plumb_shown *column = find(c->all, name);
 
 	if (column && !find(c->chosen, name))
 		add(c->chosen, name, *column);
 	return 0;
 }
 
-void table_lay_out(struct table *t)
+static bool any(struct plumb_table *t, const struct plumb_shown *c)
+{
+	for (size_t i = 0; i < t->r->snap->n; i++)
+		if (plumb_table_value(t, c, &t->r->snap->rows[i]) != 0)
+			return true;
+	return false;
+}
+
+/* Errors, and parts of the split, are shown where there are any. */
+static bool is_shown(struct plumb_table *t, const struct plumb_shown *c)
+{
+	const char *sort = t->r->run->options.sort;
+
+	if (sort && !strcmp(sort, c->name))
+		return true;
+	if (c->figure == PLUMB_FIGURE_SHARE && !t->r->run->options.by)
+		return false;
+	return c->figure == PLUMB_FIGURE_PART     ? any(t, c)
+	       : c->figure == PLUMB_FIGURE_ERRORS ? c->by_default || any(t, c)
+						  : c->by_default;
+}
+
+void plumb_table_lay_out(struct plumb_table *t)
 {
 	const struct plumb_run *run = t->r->run;
 	const struct plumb_options *o = &run->options;
 	const struct plumb_field *f;
-	uint64_t errors = 0;
-	struct table all = {};
+	struct plumb_table all = {};
 	struct choosing c = {&all, t};
 
 	for (size_t i = 0; (f = plumb_field_at(run->tool, i)); i++)
 		if (o->by & f->bit)
-			add(t, f->name, (struct column){.figure = FIELD, .field = f});
+			add(t, f->name,
+			    (struct plumb_shown){.figure = PLUMB_FIGURE_FIELD, .field = f});
 	add_figures(&all, run->tool, o);
 	/* The line of the second measure has its name in the first column. */
 	if (o->columns && !t->n && run->tool->measure.second)
-		choose(table_counted(run->tool), &c);
+		choose(plumb_table_counted(run->tool), &c);
 	if (o->columns && !plumb_parse_list(o->columns, choose, &c))
 		return;
-	for (size_t i = 0; i < t->r->snap->n; i++)
-		errors += t->r->snap->rows[i].errors;
 	for (size_t i = 0; i < all.n; i++)
-		if (all.columns[i].shown || (errors && all.columns[i].figure == ERRORS) ||
-		    (o->sort && !strcmp(o->sort, all.columns[i].name)))
+		if (is_shown(t, &all.columns[i]))
 			choose(all.columns[i].name, &c);
 }

@@ -192,7 +192,8 @@ void plumb_flights_print(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_inflight *inflight = r->run->tool->inflight;
 	const char *const headings[] = {">AGE", ">PID", ">TID", "COMM", inflight->heading};
-	size_t top = r->run->options.top ?: ROWS, n;
+	const struct plumb_options *o = &r->run->options;
+	size_t top = o->top ?: o->top_given ? SIZE_MAX : ROWS, n;
 	const struct plumb_flights *f = r->flights;
 	struct plumb_text_table *g;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of how calls spent their time: of a row, and of each band of its percentiles. */
+#include <math.h>
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/report.h>
@@ -7,13 +8,16 @@
 
 /* The calls above percentile FROM, up to and including TO. */
 static const struct band {
-	const char *name, *from;
+	const char *from;
 	uint64_t to;
 } bands[] = {
-	{"p0-50", "0", 50 * PLUMB_PERCENT},     {"p50-90", "50", 90 * PLUMB_PERCENT},
-	{"p90-99", "90", 99 * PLUMB_PERCENT},   {"p99-99.9", "99", 999 * PLUMB_PERCENT / 10},
-	{"above", "99.9", 100 * PLUMB_PERCENT},
+	{"0", 50 * PLUMB_PERCENT},        {"50", 90 * PLUMB_PERCENT},    {"90", 99 * PLUMB_PERCENT},
+	{"99", 999 * PLUMB_PERCENT / 10}, {"99.9", 100 * PLUMB_PERCENT},
 };
+/* Per cent: a band that differs by as much is shown, and of it parts that are as large. */
+#define DIFFERENCE 10
+#define LEAST      5
+
 #define N_BANDS (sizeof(bands) / sizeof(bands[0]))
 
 const struct plumb_part_name plumb_split_parts[PLUMB_ALL_PARTS] = {
@@ -96,92 +100,106 @@ static uint64_t total(const uint64_t each[PLUMB_MAX_PARTS])
 	return sum;
 }
 
-/*
- * Formats N in full if WIDTH digits hold it, otherwise in millions or more, as "12.35M", or, if
- * WIDTH is below 6, as "12k".
- */
-static const char *format_count(uint64_t n, int width, char *text, size_t size)
+static const char *name(const struct plumb_tool *tool, size_t i, bool heading)
 {
-	static const char units[] = "MGTPE", all_units[] = "kMGTPE";
-	double shown = n / 1e6;
-	size_t unit = 0;
+	const struct plumb_run run = {.tool = tool};
+	const struct parts parts = parts_of(&run);
 
-	if (snprintf(text, size, "%llu", (unsigned long long)n) <= width)
-		return text;
-	if (width < 6) {
-		for (shown = n / 1e3; shown >= 999.5; shown /= 1000)
-			unit++;
-		snprintf(text, size, "%.*f%c", shown < 9.95, shown, all_units[unit]);
-		return text;
-	}
-	for (; shown >= 9999.5; shown /= 1000)
-		unit++;
-	snprintf(text, size, "%.4g%c", shown, units[unit]);
-	return text;
+	if (i >= parts.n)
+		return NULL;
+	return heading ? parts.names[i].column : parts.names[i].heading;
 }
 
-static int width_of(const struct plumb_part_name *part)
+static double percent(const struct parts *parts, const struct plumb_split_buckets *p, size_t i)
 {
-	const int n = strlen(part->column);
+	const uint64_t ns = total(p->ns);
 
-	return n < 4 ? 4 : n;
+	if (is_unseen(parts, i))
+		return NAN;
+	return ns ? 100.0 * p->ns[parts->names[i].part] / ns : 0;
 }
 
-void plumb_print_part_headings(const struct plumb_part_name *parts, size_t n, FILE *out)
+static double share(const struct plumb_run *run, const struct plumb_row *row, size_t i)
 {
-	for (size_t i = 0; i < n; i++)
-		fprintf(out, " %*s", width_of(&parts[i]), parts[i].column);
+	const struct parts parts = parts_of(run);
+	struct plumb_split_buckets all = {};
+
+	for (size_t j = 0; row->split && j < row->n_split; j++)
+		add(&all, &row->split[j]);
+	return percent(&parts, &all, i);
 }
 
-void plumb_print_part_share(const struct plumb_part_name *part, bool unseen, double per_cent,
-			    FILE *out)
+/* Whether a part of the BAND's time is another share of it than of all. */
+static bool differs(const struct parts *parts, const struct plumb_split_buckets *band,
+		    const struct plumb_split_buckets *all)
 {
-	if (unseen)
-		fprintf(out, " %*s", width_of(part), "-");
-	else
-		fprintf(out, " %*.*f", width_of(part), per_cent < 99.95, per_cent);
+	if (!total(band->led) || !total(all->led))
+		return false;
+	for (size_t i = 0; i < parts->n; i++)
+		if (fabs(percent(parts, band, i) - percent(parts, all, i)) > DIFFERENCE)
+			return true;
+	return false;
 }
 
-static void print_parts(const struct parts *parts, const char *name,
-			const struct plumb_split_buckets *p, FILE *out)
+/* The largest part that is not among DONE; -1: none of LEAST per cent. */
+static int largest(const struct parts *parts, const struct plumb_split_buckets *band, uint32_t done)
 {
-	const int width = parts->n == MOST ? 4 : 7, counts = parts->many ? 7 : 9;
-	uint64_t calls = total(p->led), ns = total(p->ns);
-	char text[32];
+	double most = LEAST;
+	int at = -1;
 
-	if (!calls)
-		return;
-	fprintf(out, "  %-8s %*s", name, counts, format_count(calls, counts, text, sizeof(text)));
 	for (size_t i = 0; i < parts->n; i++) {
-		const unsigned int part = parts->names[i].part;
-		const double share = ns ? 100.0 * p->ns[part] / ns : 0;
+		if (done >> i & 1 || !(percent(parts, band, i) >= most))
+			continue;
+		most = percent(parts, band, i);
+		at = i;
+	}
+	return at;
+}
 
-		if (parts->many)
-			plumb_print_part_share(&parts->names[i], is_unseen(parts, i), share, out);
-		else if (is_unseen(parts, i))
-			fprintf(out, " %6s %*s", "-", width, "-");
-		else
-			fprintf(out, " %5.1f%% %*s", share, width,
-				format_count(p->led[part], width, text, sizeof(text)));
+/* Bands FIRST to LAST. */
+static void print_band(const struct parts *parts, size_t first, size_t last,
+		       const struct plumb_split_buckets *band, FILE *out)
+{
+	const uint64_t calls = total(band->led);
+	const char *between = ":";
+	uint32_t done = 0;
+
+	if (last + 1 < N_BANDS)
+		fprintf(out, "  p%s-%s", bands[first].from, bands[last + 1].from);
+	else
+		fprintf(out, "  above p%s", bands[first].from);
+	fprintf(out, ", %llu call%s", (unsigned long long)calls, calls == 1 ? "" : "s");
+	for (int i; (i = largest(parts, band, done)) >= 0; done |= 1U << i) {
+		fprintf(out, "%s %s %.0f %%", between, parts->names[i].heading,
+			percent(parts, band, i));
+		between = ",";
 	}
 	fputc('\n', out);
 }
 
-static void print(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
+static int print(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
 {
 	const struct parts parts = parts_of(run);
 	struct plumb_split_buckets all = {}, in_band[N_BANDS] = {};
+	size_t last;
+	int lines = 0;
 
-	fprintf(out, "  %*s", parts.many ? 16 : 18, "calls");
-	if (parts.many)
-		plumb_print_part_headings(parts.names, parts.n, out);
-	for (size_t i = 0; i < parts.n && !parts.many; i++)
-		fprintf(out, " %*s", parts.n == MOST ? 11 : 14, parts.names[i].heading);
-	fputc('\n', out);
 	add_up(row, &all, in_band);
-	for (size_t i = 0; i < N_BANDS; i++)
-		print_parts(&parts, bands[i].name, &in_band[i], out);
-	print_parts(&parts, "all", &all, out);
+	for (size_t i = 0; i < N_BANDS; i = last + 1) {
+		struct plumb_split_buckets *band = &in_band[i];
+
+		/* Together with those behind it that are like it, or empty. */
+		for (last = i; last + 1 < N_BANDS; last++) {
+			if (differs(&parts, &in_band[last + 1], band))
+				break;
+			add(band, &in_band[last + 1]);
+		}
+		if (!differs(&parts, band, &all))
+			continue;
+		print_band(&parts, i, last, band, out);
+		lines++;
+	}
+	return lines;
 }
 
 static json_t *part_json(bool unseen, uint64_t n)
@@ -229,14 +247,16 @@ static void explain(const struct plumb_tool *tool, FILE *out)
 	/* A tool that has other parts explains them itself. */
 	if (parts && parts != plumb_return_parts)
 		return;
-	fputs("split: per cent of the time, and calls of which it was the largest part\n"
-	      "  preempted: runnable, without a CPU; blocked: asleep; runq: woken, not yet\n"
-	      "  running",
+	fputs("split: per cent of a row's time, and of calls between two percentiles where a part\n"
+	      "  differs by more than 10; preempted: runnable, without a CPU; blocked: asleep;\n"
+	      "  runq: woken, not yet running",
 	      out);
-	fputs(parts ? "; return: any of these on the way out, after the call\n" : "\n", out);
+	fputs(parts ? "; return: any of these on the way out, after\n  the call\n" : "\n", out);
 }
 
 const struct plumb_splitting plumb_splitting = {
+	.name = name,
+	.share = share,
 	.print = print,
 	.json = json,
 	.explain = explain,

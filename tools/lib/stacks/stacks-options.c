@@ -37,7 +37,7 @@ void plumb_stacks_complete(struct plumb_options *o)
 		exit(PLUMB_EXIT_FAILED);
 	if (!o->max_keys_given)
 		o->max_keys = default_max_keys();
-	if (!o->top)
+	if (!o->top_given)
 		o->top = TOP;
 	o->by |= PLUMB_BY_STACK;
 }

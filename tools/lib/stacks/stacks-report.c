@@ -3,6 +3,7 @@
 #include "stacks.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/cli.h>
@@ -78,12 +79,49 @@ static void print_figures(const struct plumb_report *r, const struct plumb_folde
 	fputs(": ", out);
 }
 
-/* Prints frames innermost first, as debuggers do, with a line between kernel and user frames. */
+/*
+ * Whether it is a frame that all stacks of the kernel end or begin with: the switch to another
+ * thread, and the way in from user mode.
+ */
+static bool is_common(const struct plumb_name *name)
+{
+	static const char *const common[] = {
+		"__schedule",
+		"schedule",
+		"do_syscall_64",
+		"entry_SYSCALL_64_after_hwframe",
+		"x64_sys_call",
+		"entry_SYSENTER_compat_after_hwframe",
+		"el0t_64_sync",
+		"el0t_64_sync_handler",
+		"el0_svc",
+		"do_el0_svc",
+		"el0_svc_common.constprop.0",
+		"invoke_syscall",
+		"invoke_syscall.constprop.0",
+	};
+
+	for (size_t i = 0; name->is_kernel && i < sizeof(common) / sizeof(common[0]); i++)
+		if (!strcmp(name->text, common[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Prints frames innermost first, as debuggers do, with a line between kernel and user frames.
+ * Those that tell nothing are printed with -v, and where there are no others.
+ */
 static void print_path(const struct path *path, FILE *out)
 {
-	bool was_kernel = false;
+	bool was_kernel = false, all = plumb_verbosity;
+	size_t n = 0;
 
+	for (size_t i = 0; i < path->n; i++)
+		n += !is_common(path->names[i]);
+	all |= !n;
 	for (size_t i = 0; i < path->n; i++) {
+		if (!all && is_common(path->names[i]))
+			continue;
 		fprintf(out, "%s    %s\n",
 			was_kernel && !path->names[i]->is_kernel ? "    --\n" : "",
 			path->names[i]->text);
@@ -111,7 +149,7 @@ static void print_stack(const struct plumb_report *r, const struct plumb_stacks 
 
 static void print_table(const struct plumb_report *r, const struct plumb_stacks *stacks, FILE *out)
 {
-	uint64_t whole = 0, rest = 0, top = r->run->options.top;
+	uint64_t whole = 0, rest = 0, top = r->run->options.top ?: SIZE_MAX;
 	const struct plumb_folded *all = stacks->all;
 	size_t n = stacks->n;
 
@@ -124,7 +162,7 @@ static void print_table(const struct plumb_report *r, const struct plumb_stacks 
 	for (size_t i = top; i < n; i++)
 		rest += all[i].weight;
 	if (n > top)
-		fprintf(out, "%5.1f%% in %zu more stacks: --top=N shows more\n",
+		fprintf(out, "%5.1f%% in %zu more stacks: --top=0 shows all\n",
 			percent(rest, whole), n - top);
 	if (!n)
 		fputs("(no stacks)\n", out);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * fit: on a terminal a table has as many rows as there are lines, no line that wraps, and above it
+ * what all rows have in common.  For programs that read it, it is whole.
+ */
+#include "details.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <plumb/core/part.h>
+#include <plumb/core/table.h>
+
+/* Lines of a screen that are not rows: the command, what all have in common, heading, footer. */
+#define OTHER_LINES 8
+#define LEAST_LINES 5
+#define CELL        256
+
+static void take_out(struct plumb_table *t, size_t i)
+{
+	t->n--;
+	memmove(&t->columns[i], &t->columns[i + 1], (t->n - i) * sizeof(t->columns[0]));
+}
+
+/* Whether all rows have the same in the column, which is then in TEXT. */
+static bool is_common(struct plumb_table *t, const struct plumb_shown *c, char *text, size_t size)
+{
+	const struct plumb_snapshot *snap = t->r->snap;
+	char other[CELL];
+
+	if (c->figure != PLUMB_FIGURE_FIELD || !snap->n)
+		return false;
+	for (size_t i = 0; i < snap->n; i++) {
+		plumb_table_cell(t, c, &snap->rows[i], false, i ? other : text, size);
+		if (i && strcmp(text, other) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The first column has the names of rows that have no key and of second lines. */
+static bool has_names(const struct plumb_table *t)
+{
+	for (size_t i = 0; i < t->r->snap->n; i++)
+		if (!t->r->snap->rows[i].slot)
+			return true;
+	return t->r->run->tool->measure.second;
+}
+
+/* "pid 1234, comm postgres" */
+static void print_common(struct plumb_table *t, FILE *out)
+{
+	const char *between = "";
+	char text[CELL];
+
+	for (size_t i = 0; i < t->n && !has_names(t);) {
+		if (!is_common(t, &t->columns[i], text, sizeof(text))) {
+			i++;
+			continue;
+		}
+		fprintf(out, "%s%s %s", between, t->columns[i].name, text);
+		between = ", ";
+		take_out(t, i);
+	}
+	if (*between)
+		fputs(":\n", out);
+}
+
+static int width_of(const struct plumb_table *t)
+{
+	int width = -1;
+
+	for (size_t i = 0; i < t->n; i++)
+		width += t->columns[i].width + 1;
+	return width;
+}
+
+/* Takes out what says least of a distribution. */
+static void drop_columns(struct plumb_table *t, int width)
+{
+	static const char *const order[] = {"p90", "p99.9", "p50", "errors", "rate"};
+	size_t n = 0, size = sizeof(t->note);
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && width_of(t) >= width; i++)
+		for (size_t j = 0; j < t->n; j++)
+			if (!strcmp(t->columns[j].name, order[i])) {
+				take_out(t, j);
+				n += snprintf(t->note + n, size - n, "%s%s",
+					      n ? ", " : "(no room for ", order[i]);
+				break;
+			}
+	if (n)
+		snprintf(t->note + n, size - n, ": --columns)\n");
+}
+
+static void fit(struct plumb_table *t, FILE *out)
+{
+	const struct plumb_options *o = &t->r->run->options;
+	struct winsize size;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		return;
+	if (!o->top_given && !o->histogram && size.ws_row)
+		t->lines = size.ws_row > OTHER_LINES + LEAST_LINES ? size.ws_row - OTHER_LINES
+								   : LEAST_LINES;
+	print_common(t, out);
+	if (!o->columns)
+		drop_columns(t, size.ws_col);
+}
+
+const struct plumb_part plumb_terminal_part = {
+	.name = "terminal",
+	.fit = fit,
+	.footer = print_details,
+};
