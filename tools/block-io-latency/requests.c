@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <plumb/core/json.h>
+#include <plumb/core/log.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
@@ -303,17 +304,22 @@ static void print_others(FILE *out)
 	plumb_print_wrapped(text, out);
 }
 
+/* Without -v, those of which there are any. */
 void block_counts_print(FILE *out)
 {
+	const char *between = "requests:";
 	size_t n = 0;
 	char text[256];
 
-	n += snprintf(text, sizeof(text), "requests:");
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
-		if (is_seen(i))
-			n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
-				      value_of(i), counters[i].text);
-	plumb_print_wrapped(text, out);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++) {
+		if (!is_seen(i) || !(value_of(i) || plumb_verbosity))
+			continue;
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", between, value_of(i),
+			      counters[i].text);
+		between = ",";
+	}
+	if (n)
+		plumb_print_wrapped(text, out);
 	print_others(out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
+#include <plumb/core/log.h>
 #include <plumb/core/tracer.h>
 #include <plumb/functions/probe.h>
 #include <plumb/stacks/stacks.h>
@@ -46,6 +47,8 @@ static int open_samples(struct plumb_bpf *bpf, bool calibration)
 
 static void print_footer(FILE *out)
 {
+	if (!plumb_verbosity)
+		return;
 	fprintf(out, "besides: %llu samples of idle CPUs, %llu of excluded threads\n",
 		(unsigned long long)rest->idle, (unsigned long long)rest->others);
 }

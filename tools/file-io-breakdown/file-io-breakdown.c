@@ -201,33 +201,45 @@ static const struct {
 	{"records_dropped", "records dropped", offsetof(struct io_counts, dropped)},
 };
 
+#define USUAL 3 /* the first ones, which say nothing bad */
+
 static uint64_t value_of(size_t counter)
 {
 	return *(const uint64_t *)((const char *)counts + counters[counter].at);
 }
 
+/* Without -v, what parts of calls can be wrong with. */
 static void print_counts(FILE *out)
 {
 	const uint64_t unseen = programs_unseen(live);
 	char text[512];
-	size_t n = snprintf(text, sizeof(text), "I/O:");
+	const char *between = "I/O:";
+	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++)
-		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", i ? "," : "",
-			      value_of(i), counters[i].text);
+	for (size_t i = plumb_verbosity ? 0 : USUAL;
+	     i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++) {
+		if (!plumb_verbosity && !value_of(i))
+			continue;
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", between, value_of(i),
+			      counters[i].text);
+		between = ",";
+	}
 	if (unseen && unseen < UINT64_MAX && n < sizeof(text))
-		snprintf(text + n, sizeof(text) - n,
-			 ", up to %" PRIu64 " changes not seen, with which parts are wrong",
-			 unseen);
-	plumb_print_wrapped(text, out);
+		n += snprintf(text + n, sizeof(text) - n,
+			      "%s up to %" PRIu64 " changes not seen, with which parts are wrong",
+			      between, unseen);
+	if (n)
+		plumb_print_wrapped(text, out);
 	plumb_untimed_print(out);
-	plumb_print_wrapped("parts: CPU, PREE, RUNQ, WAKE (the CPU was idle), DEV and QUEUE are "
-			    "measured; ODEV and OQUE are I/O of others on the file's disk while "
-			    "the call waited for the page "
-			    "cache, a journal or I/O; CACHE is told by the kernel function that "
-			    "waits, FS is any other wait in a file system, RET any on the "
-			    "way out, after the call",
-			    out);
+	if (plumb_verbosity)
+		plumb_print_wrapped(
+			"parts: CPU, PREE, RUNQ, WAKE (the CPU was idle), DEV and QUEUE are "
+			"measured; ODEV and OQUE are I/O of others on the file's disk while "
+			"the call waited for the page "
+			"cache, a journal or I/O; CACHE is told by the kernel function that "
+			"waits, FS is any other wait in a file system, RET any on the "
+			"way out, after the call",
+			out);
 	if (unseen_parts)
 		plumb_print_wrapped("CACHE is not seen, and waits for locks and journals are not "
 				    "told apart: the kernel hides its addresses (CAP_SYSLOG, "

@@ -251,15 +251,16 @@ static int choose(const char *name, void *context)
 	return 0;
 }
 
-static bool any(struct plumb_table *t, const struct plumb_shown *c)
+static bool any(struct plumb_table *t, const struct plumb_shown *c, double least)
 {
 	for (size_t i = 0; i < t->r->snap->n; i++)
-		if (plumb_table_value(t, c, &t->r->snap->rows[i]) != 0)
+		if (!(plumb_table_value(t, c, &t->r->snap->rows[i]) < least))
 			return true;
 	return false;
 }
 
-/* Errors, and parts of the split, are shown where there are any. */
+/* Errors are shown where there are any, and so are parts of the split, or where they are not seen.
+ */
 static bool is_shown(struct plumb_table *t, const struct plumb_shown *c)
 {
 	const char *sort = t->r->run->options.sort;
@@ -268,9 +269,9 @@ static bool is_shown(struct plumb_table *t, const struct plumb_shown *c)
 		return true;
 	if (c->figure == PLUMB_FIGURE_SHARE && !t->r->run->options.by)
 		return false;
-	return c->figure == PLUMB_FIGURE_PART     ? any(t, c)
-	       : c->figure == PLUMB_FIGURE_ERRORS ? c->by_default || any(t, c)
-						  : c->by_default;
+	if (c->figure == PLUMB_FIGURE_PART)
+		return any(t, c, 0.5);
+	return c->by_default || (c->figure == PLUMB_FIGURE_ERRORS && any(t, c, 1));
 }
 
 void plumb_table_lay_out(struct plumb_table *t)

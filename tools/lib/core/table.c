@@ -71,6 +71,8 @@ static void format_figure(struct plumb_table *t, const struct plumb_shown *c,
 		snprintf(text, size, "%.*f", value < 100 ? 1 : 0, value);
 	else if (c->kind == PLUMB_COLUMN_RATIO)
 		snprintf(text, size, "%.3f", value);
+	else if (c->figure == PLUMB_FIGURE_PART)
+		snprintf(text, size, value > 0 && value < 0.5 ? "<1" : "%.0f", value);
 	else if (c->kind == PLUMB_COLUMN_PERCENT)
 		plumb_format_percent(value, text, size);
 	else if (c->kind == PLUMB_COLUMN_BYTES && !second)

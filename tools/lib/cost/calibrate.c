@@ -13,7 +13,6 @@
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
  */
-#include "cost-footer.h"
 #include "statistics.h"
 
 #include <errno.h>
@@ -319,6 +318,5 @@ const struct plumb_part plumb_cost_part = {
 	.early_ns = STATISTICS_NS,
 	.wants_early = statistics_are_had_early,
 	.early = statistics_end,
-	.footer = cost_footer,
 	.detached = statistics_end,
 };
