@@ -108,7 +108,7 @@ like "... which the footer says" "$(<"$out")" "  left out: cpu, which some of th
 jq -c 'del(.rows[] | .hist, .sum, .min, .max)' "$d/a.json" >"$work/counts"
 merge -j "$work/counts"
 is "of rows without histograms the calls are counted" "$(jq -c '[.rows[] | [.count, .errors, (has("hist") | not)]]' "$out")" \
-	"$(merge -j "$d/a.json" && jq -c '[.rows[] | [.count, .errors, true]]' "$out")"
+	"$(merge -j "$d/a.json" && jq -c '[.rows | sort_by(-.count)[] | [.count, .errors, true]]' "$out")"
 # Null is what a tool did not look for: of a sum with it nothing is known.
 jq -c '.ledger.both_lost = null | .ledger.lost = null | .ledger.lost_at_least = 9 | .ledger.in_flight = 3 | .rows[0].errors = null' <(tail -n 1 "$d/a.json") >"$work/nulls"
 jq -c '.host = "other" | .ledger.both_lost = 1 | .ledger.lost = 1 | .ledger.lost_at_least = 1 | .ledger.in_flight = 2' "$work/nulls" >>"$work/nulls2"

@@ -20,7 +20,7 @@ static void set_sort(const char *option, const char *text, struct plumb_options 
 	};
 	struct sort_by *by = &asked.sort;
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+	for (size_t i = SORT_CALLS; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (!strcmp(text, columns[i])) {
 			by->column = i;
 			return;

@@ -7,6 +7,7 @@
 
 struct sort_by {
 	enum {
+		SORT_USUAL, /* by total, or by calls where no times or sizes are merged */
 		SORT_CALLS,
 		SORT_ERRORS,
 		SORT_TOTAL,

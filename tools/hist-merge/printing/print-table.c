@@ -78,6 +78,7 @@ static void lay_out(struct layout *l)
 	if (l->errors)
 		add_heading(l, true, "", "errors");
 	if (merge_has(&r->reading->merge, FIRST)) {
+		add_heading(l, true, "", "total");
 		for (size_t i = 0; i < o->n_percentiles; i++)
 			add_heading(l, true, "p", o->percentiles[i].name);
 		add_heading(l, true, "", "max");
@@ -118,6 +119,7 @@ static void add_measure(struct layout *l, const struct merged_row *row, int meas
 
 	if (!merge_has(&r->merge, measure))
 		return;
+	add_time(l->table, row->measures[measure].sum, unit, false);
 	for (size_t i = 0; i < o->n_percentiles; i++)
 		add_time(l->table, plumb_percentile(d, o->percentiles[i].p), unit,
 			 plumb_percentile_is_weak(row->count, o->percentiles[i].p));

@@ -21,7 +21,7 @@ uint64_t reading_coarsened(const struct reading *r)
 	return n;
 }
 
-static double order_of(const struct sort_by *by, const struct merged_row *row)
+static double order_of(const struct sort_by *by, const struct merged_row *row, bool has_sums)
 {
 	const struct merged *first = &row->measures[FIRST];
 
@@ -36,8 +36,10 @@ static double order_of(const struct sort_by *by, const struct merged_row *row)
 		return first->dist.max;
 	case SORT_PERCENTILE:
 		return plumb_percentile(&first->dist, by->p);
-	default:
+	case SORT_CALLS:
 		return row->count;
+	default:
+		return has_sums ? first->sum : row->count;
 	}
 }
 
@@ -60,7 +62,7 @@ struct merged_row **results_rows(const struct reading *r, uint64_t end, size_t *
 	struct merged_row **rows = merge_rows(&r->merge, end, n);
 
 	for (size_t i = 0; i < *n; i++)
-		rows[i]->order = order_of(&r->options->sort, rows[i]);
+		rows[i]->order = order_of(&r->options->sort, rows[i], merge_has(&r->merge, FIRST));
 	qsort(rows, *n, sizeof(*rows), in_order);
 	return rows;
 }
