@@ -56,14 +56,16 @@ static void print_colour(const struct flame_frame *f, size_t depth, FILE *out)
 
 static void print_weight(const struct flame_graph *g, const struct flame_frame *f, FILE *out)
 {
+	const bool times = !strcmp(g->flame->unit, "ns");
 	char text[32];
 
-	if (!strcmp(g->flame->unit, "ns"))
-		fprintf(out, "%s, %llu times",
-			plumb_format_time(f->weight, PLUMB_AUTO, text, sizeof(text)),
-			(unsigned long long)f->count);
+	if (times)
+		fputs(plumb_format_time(f->weight, PLUMB_AUTO, text, sizeof(text)), out);
 	else
 		fprintf(out, "%llu %s", (unsigned long long)f->weight, g->flame->unit);
+	/* Time on the CPU, which is sampled, is no number of intervals. */
+	if (times && f->count)
+		fprintf(out, ", %llu times", (unsigned long long)f->count);
 	fprintf(out, ", %.2f %%", 100.0 * f->weight / g->all->weight);
 	if (g->all->before)
 		fprintf(out, "; before %.2f %%, change %+.2f", 100.0 * f->before / g->all->before,
