@@ -89,7 +89,7 @@ sent=$work/json/tcp-sendmsg-lat.json
 if [[ -s $sent ]]; then
 	holds "there are rows to change" "$sent" '$last.rows | length > 0'
 	refuses "a member of another tool's rows" "$sent" '.rows[0].verdict = "go"' "[.]rows[[]0[]]: .*'verdict'"
-	refuses "a key of another tool" "$sent" '.rows[0].key.container = "a"' "[.]rows[[]0[]][.]key: .*'container'"
+	refuses "a key of another tool" "$sent" '.rows[0].key.cache = "a"' "[.]rows[[]0[]][.]key: .*'cache'"
 	refuses "a row that lacks a number of its tool" "$sent" 'del(.rows[0].asked)' "[.]rows[[]0[]]: 'asked' is a required"
 	refuses "a row that lacks a number of all tools" "$sent" 'del(.rows[0].count)' "[.]rows[[]0[]]: 'count' is a required"
 	refuses "a row that nothing describes a member of" "$sent" '.rows[0].more = 1' "[.]rows[[]0[]]: .*'more'"

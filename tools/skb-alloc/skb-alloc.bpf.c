@@ -3,9 +3,8 @@
 #include <plumb/bpf/function/function.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
-#include "skb-alloc.h"
 
-#define PLUMB_KEY struct skb_alloc_key
+#define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
 static __always_inline void function_args(const void *ctx, enum function_hook hook, __u64 target,
@@ -16,10 +15,8 @@ static __always_inline void function_args(const void *ctx, enum function_hook ho
 
 static __always_inline __u32 alloc_slot(struct task_struct *task, __u32 cpu)
 {
-	struct skb_alloc_key key = {};
+	struct plumb_who key = {};
 
-	if (plumb_config.by & SKB_ALLOC_BY_CONTAINER)
-		key.container = bpf_get_current_cgroup_id();
 	return key_cpu_slot(task, &key, cpu);
 }
 

@@ -3,11 +3,8 @@
 #include <plumb/core/log.h>
 #include <plumb/functions/functions.h>
 #include <plumb/functions/timed-functions.h>
-#include <plumb/kernel/cgroup.h>
 #include <plumb/stacks/stacks.h>
 
-#include "container.h"
-#include "skb-alloc.h"
 
 #include "skb-alloc-session-610.skel.h"
 #include "skb-alloc-session-700.skel.h"
@@ -23,8 +20,6 @@ static void become_stacks(struct plumb_options *o)
 {
 	if (tool.measure.second)
 		plumb_usage_error("--stacks and --latency exclude each other");
-	if (o->by & SKB_ALLOC_BY_CONTAINER)
-		plumb_usage_error("--stacks: no -b container, use -b cgroup");
 	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
 					.default_by = tool.keys.default_by};
 	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};
@@ -58,19 +53,6 @@ static void complete(struct plumb_options *o)
 	if (!latency && o->mechanism && strstr(o->mechanism, "session"))
 		plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
 }
-
-static void format_container(const void *key, char *text, size_t size)
-{
-	const struct skb_alloc_key *k = key;
-	char path[4096];
-
-	plumb_cgroup_path(k->container, path, sizeof(path));
-	container_name(path, text, size);
-}
-
-static const struct plumb_field fields[] = {
-	{"container", SKB_ALLOC_BY_CONTAINER, .format = format_container},
-};
 
 static void configure(struct plumb_bpf *bpf, const void *unused, bool calibration)
 {
@@ -113,8 +95,6 @@ static int prepare(struct plumb_options *o)
 {
 	static const char *const pattern = "__alloc_skb";
 
-	if (o->by & SKB_ALLOC_BY_CONTAINER)
-		plumb_cgroup_retain();
 	if (!tool.measure.second) {
 		tool.mechanisms.list = stacks ? beginning_stacks : beginning;
 		tool.mechanisms.n = sizeof(beginning) / sizeof(beginning[0]);
@@ -136,11 +116,7 @@ static struct plumb_tool tool = {
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
 	.options.complete = complete,
-	.keys.cgroups = SKB_ALLOC_BY_CONTAINER,
-	.keys.cgroup_at = offsetof(struct skb_alloc_key, container),
-	.keys.fields = fields,
-	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
-	.keys.size = sizeof(struct skb_alloc_key),
+	.keys.size = sizeof(struct plumb_who),
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.measure.kind = PLUMB_SIZES,
 	.measure.errors = true,

@@ -56,5 +56,5 @@ extern const size_t plumb_n_common_fields;
 /* The field that --by or a column calls NAME, or NULL. */
 const struct plumb_field *plumb_field_find(const struct plumb_tool *tool, const char *name);
 
-/* Field I of the tool, the common ones first; NULL after the last. */
+/* Field I of the tool, the common ones first, then those of parts; NULL after the last. */
 const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i);

@@ -16,6 +16,7 @@
 
 struct bpf_program;
 struct plumb_bpf;
+struct plumb_field;
 struct plumb_in_flight;
 struct plumb_options;
 struct plumb_report;
@@ -31,6 +32,8 @@ struct plumb_part {
 	const char *name;
 	/* What has not ended (inflight.h); of one part. */
 	const struct plumb_in_flight *in_flight;
+	/* Keys of all tools, besides the common ones, ended by {}; NULL: none. */
+	const struct plumb_field *fields;
 
 	/* --- the command line --- */
 
@@ -52,8 +55,9 @@ struct plumb_part {
 
 	/* --- the run, in this order --- */
 
-	/* Before a BPF object is opened. */
-	int (*prepare)(const struct plumb_options *o, const struct plumb_tool *tool);
+	/* Before filters are looked up and a BPF object is opened; may put one into the place of
+	 * another. */
+	int (*prepare)(struct plumb_options *o, const struct plumb_tool *tool);
 	/* Before the command and the trace start: until it is time. */
 	int (*wait)(struct plumb_run *run);
 	/* A mechanism's object is opened, and not yet loaded. */
@@ -111,7 +115,7 @@ extern const struct plumb_part *const plumb_parts[];
 void plumb_parts_start(const char *program);
 void plumb_parts_complete(struct plumb_options *o, const struct plumb_tool *tool);
 void plumb_parts_check(const struct plumb_options *o, const struct plumb_tool *tool);
-int plumb_parts_prepare(const struct plumb_options *o, const struct plumb_tool *tool);
+int plumb_parts_prepare(struct plumb_options *o, const struct plumb_tool *tool);
 int plumb_parts_wait(struct plumb_run *run);
 void plumb_parts_configure(struct plumb_bpf *bpf);
 int plumb_parts_allow(const struct bpf_program *p, char *what, size_t size);

@@ -227,9 +227,6 @@ struct plumb_keys {
 	uint32_t default_by;
 	uint32_t paths; /* bits of fields, besides cgroup, of which a table that is too wide shows
 			   the end only */
-	/* A field, besides cgroup, that names the cgroup whose id is at CGROUP_AT in the key. */
-	uint32_t cgroups;
-	size_t cgroup_at;
 	bool records_cgroup; /* what is printed one by one names it, too */
 	uint64_t max;        /* default of --max-keys; 0: 256 */
 	const char *fewer;   /* advice on having fewer rows; NULL: "lower --max-keys" */

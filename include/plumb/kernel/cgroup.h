@@ -17,6 +17,10 @@ int plumb_cgroup_open(const char *path);
  * the lookup.  A path that was found once is kept.
  */
 void plumb_cgroup_path(uint64_t id, char *text, size_t size);
+/* The same as its directories are called; NULL: not known. */
+const char *plumb_cgroup_raw_path(uint64_t id);
+/* Where cgroup2 is mounted, also beside version 1; "": nowhere; NULL: see errno. */
+const char *plumb_cgroup_mount(void);
 /* The id of the cgroup that a thread is in; 0: not known. */
 uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid);
 /* The map of paths of cgroups that were removed (cgroups.bpf.h); negative: none. */
@@ -26,5 +30,10 @@ void plumb_cgroup_use_gone(int map);
  * another id.  The answer for an id never changes.
  */
 uint64_t plumb_cgroup_first(uint64_t id);
+/*
+ * Set by a part: cgroups with the same text, which it keeps, count as those of one path do; the
+ * text NULL: there is none.
+ */
+extern const char *(*plumb_cgroup_group)(uint64_t id);
 /* Keeps what that takes (confine.h). */
 void plumb_cgroup_retain(void);

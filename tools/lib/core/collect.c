@@ -77,35 +77,23 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 		snap->missed_known = false;
 }
 
-/* Replaces the id of a cgroup by that of the first of its path; false: it is that. */
-static bool replace_cgroup(char *id_at)
-{
-	uint64_t id, first;
-
-	memcpy(&id, id_at, sizeof(id));
-	first = plumb_cgroup_first(id);
-	memcpy(id_at, &first, sizeof(first));
-	return first != id;
-}
-
-/* A cgroup that was made again under its path goes on in the row of the first. */
+/* A cgroup that was made again, or is of a container that has others, goes on in the first's row.
+ */
 static int join_cgroups(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
-	const struct plumb_keys *keys = &run->tool->keys;
-	const uint32_t by = run->options.by;
 	bool joins = false;
 
-	if (!(by & (PLUMB_BY_CGROUP | keys->cgroups)) || by & PLUMB_BY_CGROUP_ID)
+	if (!(run->options.by & PLUMB_BY_CGROUPS) || run->options.by & PLUMB_BY_CGROUP_ID)
 		return 0;
 	for (size_t i = 0; i < snap->n; i++) {
-		char *key = (char *)snap->rows[i].key; /* in snap->keys */
+		struct plumb_who *who = (struct plumb_who *)snap->rows[i].key; /* in snap->keys */
+		const uint64_t id = who ? who->cgroup : 0;
 
-		if (key && by & PLUMB_BY_CGROUP)
-			joins |= replace_cgroup(key + offsetof(struct plumb_who, cgroup));
-		if (key && by & keys->cgroups)
-			joins |= replace_cgroup(key + keys->cgroup_at);
+		if (who)
+			who->cgroup = plumb_cgroup_first(id);
+		joins |= who && who->cgroup != id;
 	}
-	return joins ? plumb_snapshot_join(snap, keys->size) : 0;
+	return joins ? plumb_snapshot_join(snap, run->tool->keys.size) : 0;
 }
 
 int plumb_collect(const struct plumb_run *run, struct plumb_snapshot *snap)

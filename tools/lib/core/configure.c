@@ -73,8 +73,7 @@ static bool needs_iterator(const struct plumb_config *c)
 /* Whether cgroups are named in rows or records. */
 static bool names_cgroups(const struct plumb_run *run)
 {
-	return run->options.by & (PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | run->tool->keys.cgroups) ||
-	       run->tool->keys.records_cgroup;
+	return run->options.by & PLUMB_BY_CGROUPS || run->tool->keys.records_cgroup;
 }
 
 /*
@@ -273,7 +272,7 @@ void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 
 	plumb_filter_configure(run, c);
 	plumb_parts_configure(bpf);
-	c->by = o->by & PLUMB_BY_CGROUP_ID ? o->by | PLUMB_BY_CGROUP : o->by;
+	c->by = o->by & PLUMB_BY_CGROUPS ? o->by | PLUMB_BY_CGROUP : o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;
 	if (c->wakers)

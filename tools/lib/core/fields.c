@@ -6,6 +6,7 @@
 #include <plumb/bpf/key/key.h>
 #include <plumb/core/fields.h>
 #include <plumb/core/json.h>
+#include <plumb/core/part.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/text.h>
 #include <plumb/core/tool.h>
@@ -120,6 +121,10 @@ const struct plumb_field *plumb_field_at(const struct plumb_tool *tool, size_t i
 	if (i < plumb_n_common_fields)
 		return &plumb_common_fields[i];
 	i -= plumb_n_common_fields;
+	for (const struct plumb_part *const *p = plumb_parts; *p; p++)
+		for (const struct plumb_field *f = (*p)->fields; f && f->name; f++)
+			if (!i--)
+				return f;
 	return i < tool->keys.n_fields ? &tool->keys.fields[i] : NULL;
 }
 

@@ -169,7 +169,7 @@ static const struct {
 	{0, {"follow", 0, NULL, "with -p: and the processes that they start from now on", 20, .given = &asked.follow}},
 	{0, {"tid", 't', "TID[,...]", "threads", 20, .item = add_tid}},
 	{0, {"comm", 'c', "NAME[,...]", "threads with one of these names", 20, .item = add_comm}},
-	{0, {"cgroup", 'g', "PATH[,...]", "cgroups (v2) and their descendants", 20, .item = add_cgroup}},
+	{0, {"cgroup", 'g', "PATH[,...]", "cgroups (v2) and those below; container:NAME, pod:NS/NAME", 20, .item = add_cgroup}},
 	{0, {.doc = "Output:", .group = 40}},
 	{ROWS | TABLE, {"by", 'b', "KEY[,...]", "group by these keys; -b help lists them", 40, .item = add_key}},
 	{COLUMNS | TABLE, {"min-count", 'm', "N", "omit rows of fewer than N calls from the table", 40, .number = &asked.min_count, .max = UINT64_MAX}},

@@ -61,7 +61,7 @@ void plumb_parts_check(const struct plumb_options *o, const struct plumb_tool *t
 	CALL(check, o, tool);
 }
 
-int plumb_parts_prepare(const struct plumb_options *o, const struct plumb_tool *tool)
+int plumb_parts_prepare(struct plumb_options *o, const struct plumb_tool *tool)
 {
 	return TRY(prepare, o, tool);
 }

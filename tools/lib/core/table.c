@@ -150,7 +150,7 @@ static void measure(struct plumb_table *t)
 /* Gives paths, also those of cgroups, as much width as is left, and a least one. */
 static void narrow(struct plumb_table *t, FILE *out)
 {
-	const uint32_t paths = PLUMB_BY_CGROUP | t->r->run->tool->keys.paths;
+	const uint32_t paths = PLUMB_BY_CGROUPS | t->r->run->tool->keys.paths;
 	int left = plumb_output_width(out) + 1;
 	struct plumb_shown *c;
 

@@ -166,7 +166,7 @@ static int confine(struct plumb_run *run)
 		plumb_retain(0, PLUMB_CALLS_WRITE_MAPS, "cgroups that are made again");
 	if (run->instance.probes.by)
 		run->instance.probes.by->keep(&run->instance.probes);
-	if (run->options.by & PLUMB_BY_CGROUP)
+	if (run->options.by & PLUMB_BY_CGROUPS)
 		plumb_cgroup_retain();
 	if (run->child)
 		plumb_retain_signals(PLUMB_CAP(KILL), run->child, "ending the command");
@@ -200,7 +200,7 @@ static void start(const char *program)
 	plumb_audit_begin(program, sink);
 }
 
-static int prepare(const struct plumb_options *o, const struct plumb_tool *tool)
+static int prepare(struct plumb_options *o, const struct plumb_tool *tool)
 {
 	plumb_policy_check_duration(o->duration);
 	return 0;

@@ -21,8 +21,7 @@
 
 #include <bpf/bpf.h>
 
-/* Returns where cgroup2 is mounted, also beside version 1; "": nowhere; NULL: see errno. */
-static const char *mount_point(void)
+const char *plumb_cgroup_mount(void)
 {
 	static char path[4096];
 	struct mntent *m;
@@ -97,7 +96,7 @@ static char *unescaped(const char *path)
 
 int plumb_cgroup_open(const char *path)
 {
-	const char *mount = mount_point();
+	const char *mount = plumb_cgroup_mount();
 	char *printed;
 	int fd, err, of_printed;
 
@@ -129,7 +128,7 @@ static int open_by_id(uint64_t id)
 		struct file_handle handle;
 		uint64_t id;
 	} f = {.handle = {.handle_bytes = sizeof(id), .handle_type = 0xfe}, .id = id};
-	int mount = open_directory(mount_point() ?: ""), fd;
+	int mount = open_directory(plumb_cgroup_mount() ?: ""), fd;
 
 	_Static_assert(sizeof(struct file_handle) == 8, "the id follows the handle");
 	if (mount < 0)
@@ -156,7 +155,7 @@ uint64_t plumb_cgroup_of(uint32_t pid, uint32_t tid)
 	if (!line)
 		return 0;
 	line[strcspn(line, "\n")] = 0;
-	snprintf(path, sizeof(path), "%s%s", mount_point() ?: "", line + 3);
+	snprintf(path, sizeof(path), "%s%s", plumb_cgroup_mount() ?: "", line + 3);
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
@@ -169,9 +168,11 @@ void plumb_cgroup_retain(void)
 struct known {
 	uint64_t id, first; /* FIRST: as plumb_cgroup_first() has answered; 0: not yet */
 	char *path;         /* NULL: not known */
+	const char *group;  /* what those of one row have in common: the path, or what it names */
 };
 
-static void *by_id, *by_path; /* trees of struct known; BY_PATH has the first of each path */
+static void *by_id, *by_group; /* trees of struct known; BY_GROUP has the first of each */
+const char *(*plumb_cgroup_group)(uint64_t id);
 static int gone = -1;
 
 void plumb_cgroup_use_gone(int map)
@@ -186,9 +187,9 @@ static int compare_ids(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int compare_paths(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
-	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
+	return strcmp(((const struct known *)a)->group, ((const struct known *)b)->group);
 }
 
 /* The path as the kernel has it for a cgroup that was removed: from the root of the hierarchy. */
@@ -197,7 +198,7 @@ static bool find_gone(uint64_t id, char path[PLUMB_CGROUP_PATH])
 	struct stat st;
 
 	/* In a cgroup namespace, the mount begins elsewhere. */
-	return gone >= 0 && !stat(mount_point(), &st) && st.st_ino == 1 &&
+	return gone >= 0 && !stat(plumb_cgroup_mount(), &st) && st.st_ino == 1 &&
 	       !bpf_map_lookup_elem(gone, &id, path);
 }
 
@@ -213,7 +214,7 @@ static bool ends_deleted(const char *link)
 /* Finds the path of a cgroup, from the mount on; false if nobody knows. */
 static bool find_path(uint64_t id, char *path, size_t size)
 {
-	const size_t prefix = strlen(mount_point() ?: "");
+	const size_t prefix = strlen(plumb_cgroup_mount() ?: "");
 	char link[32], whole[4096], removed[PLUMB_CGROUP_PATH];
 	ssize_t n = -1;
 	int fd;
@@ -256,12 +257,19 @@ static struct known *know(uint64_t id)
 	return at ? *at : NULL;
 }
 
-void plumb_cgroup_path(uint64_t id, char *text, size_t size)
+const char *plumb_cgroup_raw_path(uint64_t id)
 {
 	const struct known *k = know(id);
 
-	if (k && k->path)
-		plumb_escape(text, k->path, size);
+	return k ? k->path : NULL;
+}
+
+void plumb_cgroup_path(uint64_t id, char *text, size_t size)
+{
+	const char *path = plumb_cgroup_raw_path(id);
+
+	if (path)
+		plumb_escape(text, path, size);
 	else
 		snprintf(text, size, "cgroup:%llu", (unsigned long long)id);
 }
@@ -271,8 +279,9 @@ uint64_t plumb_cgroup_first(uint64_t id)
 	struct known *k = know(id), **first = NULL;
 
 	if (k && !k->first) {
-		if (k->path)
-			first = tsearch(k, &by_path, compare_paths);
+		k->group = plumb_cgroup_group && k->path ? plumb_cgroup_group(id) : k->path;
+		if (k->group)
+			first = tsearch(k, &by_group, compare_groups);
 		k->first = first ? (*first)->id : id;
 	}
 	return k ? k->first : id;

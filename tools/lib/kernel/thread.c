@@ -90,7 +90,7 @@ void plumb_thread_who(uint32_t pid, uint32_t tid, uint32_t by, struct plumb_who 
 	struct plumb_thread_stat stat;
 
 	*who = (struct plumb_who){.pid = pid, .tid = tid};
-	if (by & PLUMB_BY_CGROUP)
+	if (by & PLUMB_BY_CGROUPS)
 		who->cgroup = plumb_cgroup_of(pid, tid);
 	if (by & PLUMB_BY_COMM)
 		plumb_thread_comm(pid, tid, who->comm);

@@ -205,7 +205,7 @@ static uint64_t plan(const struct plumb_options *o, const struct plumb_tool *too
 }
 
 /* Says how much memory it will take. */
-static int prepare(const struct plumb_options *o, const struct plumb_tool *tool)
+static int prepare(struct plumb_options *o, const struct plumb_tool *tool)
 {
 	uint64_t bytes;
 	char size[16];

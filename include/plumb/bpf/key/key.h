@@ -18,9 +18,16 @@
 #define PLUMB_BY_CGROUP  (1U << 3)
 #define PLUMB_BY_CPU     (1U << 4)
 #define PLUMB_BY_PROCESS (1U << 5)
-#define PLUMB_BY_TOOL    (1U << 8)
-/* Cgroups of one path are different rows.  Programs do not know it: PLUMB_BY_CGROUP is set, too. */
+#define PLUMB_BY_TOOL    (1U << 9)
+/*
+ * Loaders make more of the cgroup: its id, so that cgroups of one path are different rows; the
+ * container and the pod.  Programs do not know these: PLUMB_BY_CGROUP is set, too.
+ */
 #define PLUMB_BY_CGROUP_ID (1U << 6)
+#define PLUMB_BY_CONTAINER (1U << 7)
+#define PLUMB_BY_POD       (1U << 8)
+#define PLUMB_BY_CGROUPS                                                                           \
+	(PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | PLUMB_BY_CONTAINER | PLUMB_BY_POD)
 
 #define PLUMB_CGROUP_PATH 512 /* bytes kept of the path of a cgroup that was removed */
 
