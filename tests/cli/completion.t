@@ -76,6 +76,10 @@ for tool in "${tools[@]}"; do
 	fi
 	if once --syscall; then
 		is "$tool -s takes another call" "$(offers "$tool -s read,nanosl")" "read,nanosleep"
+		is "$tool -s takes a call that is not traced" "$(offers "$tool -s !nanosl")" "!nanosleep"
+		is "... escaped, in quotes" "$(offers "$tool -s \\!nanosl") $(offers "$tool -s '!nanosl")" '\!nanosleep !nanosleep'
+		is "... and another one, not the same again" "$(offers "$tool -s !read,nanosl")$(offers "$tool -s !nanosleep,nanosl")" \
+			"!read,nanosleep"
 		# bash replaces what follows the colon only.
 		is "$tool -s takes a call of 32 bits" "$(offers "$tool -s ia32:send")" \
 			"$(values -s | sed -n 's/^ia32:send/send/p' | sorted)"

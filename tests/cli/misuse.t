@@ -131,6 +131,13 @@ bad_names() {
 		bad -s "$value"
 	done
 	bad -s read,nonsense nonsense
+	bad -s '!nonsense' nonsense
+	for value in '!' '!,read' '!read,' '!!read' '!help' '! read'; do
+		bad -s "$value"
+	done
+	bad -s 'read,!write' "'!' is for all of a list"
+	bad_together -s '!read' : -s write -s '!read'
+	bad_together -s '!read' : -s '!read' -s write
 	bad_argument --syscall 'sendto?' -s sendot
 	bad_argument --syscall "no such system call on this architecture: waitpid; did you mean ia32:waitpid of 32-bit programs?" -s waitpid
 	has "$tool" -b || return

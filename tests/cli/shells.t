@@ -45,7 +45,7 @@ last_parts() {
 # Of each tool the options; of one all kinds of values.
 lines=("${tools[@]/%/ --}" "${tools[0]} --nonsense")
 tool=syscall-latency
-lines+=("$tool --pid=$idle" "$tool -p $idle" "$tool -b " "$tool --by=pid," "$tool -u " "$tool --unit=m" "$tool -s reada"
+lines+=("$tool --pid=$idle" "$tool -p $idle" "$tool -b " "$tool --by=pid," "$tool -u " "$tool --unit=m" "$tool -s reada" "$tool -s \\!nanosl"
 	"$tool -g $work/o" "$tool -d " "$tool -- setpri" "$tool --audit=sy" "$tool --audit=$work/o")
 
 # shellcheck source=../../tools/lib/completion.bash

@@ -29,6 +29,7 @@ filter_threads() {
 		attach comm-other-glob $some -c 'plumb-[!a-z]*,lumb*,*-alph'
 		attach process -s getppid -p "$pid" -b process,comm
 		attach syscall-match --max-keys=32 -b syscall -s close -p "$pid"
+		attach syscall-but --max-keys=32 -b syscall -s '!close,sendto' -p "$pid"
 		attach syscall-other --max-keys=32 -b syscall -s getpgid -p "$pid"
 		attach errors $some -p "$pid" --errors
 		attach fd-match $some -p "$pid" --fd=41
@@ -46,7 +47,7 @@ filter_threads() {
 	detach comm-glob comm-globs comm-other-glob process
 	detach no-filter pid-other pid-list tid-match tid-other comm-match comm-list comm-other \
 		syscall-match syscall-other errors fd-match fd-other size-min size-max size-exact \
-		size-other together apart
+		size-other together apart syscall-but
 }
 
 # Where cgroup2 is, alone or beside version 1.
@@ -183,6 +184,11 @@ check() {
 	like "a name that is hardly another's is hinted at" "$(cat comm-similar.err)" "did you mean 'plumb-alpha'"
 	is "one that is there is not" "$(grep -c 'did you mean' comm-there.err)" 0
 	captures "-s captures one call" syscall-match '{"close": 2018}'
+	evidence syscall-but.json syscall-but.err
+	holds "-s '!' captures all calls but those, also others than the workload's" syscall-but.json \
+		'($last.rows | map({key: .key.syscall, value: .count}) | from_entries) as $found
+			| $found.getppid == 2018 and $found.read >= 4036 and $found.write >= 2018
+			and ($found | has("close") or has("sendto") | not) and ($found | length) > 3'
 	captures "-s of a call that nobody makes captures nothing" syscall-other '{}'
 	captures "--errors captures failed calls only" errors '{"close": 2018, "sendto": 2018}'
 	captures "--fd captures one file's calls" fd-match '{"read": 2018}'

@@ -106,6 +106,47 @@ static void rows_and_selection_agree(void **state)
 		}
 }
 
+static bool takes(const struct syscall_config *c, uint32_t nr, uint32_t abi)
+{
+	return plumb_syscall_is_selected(c, nr, abi);
+}
+
+static void all_but_some_are_all_others(void **state)
+{
+	static const char *const names[] = {"read", COMPAT "syscall_3", "syscall_600", "read"};
+	struct syscall_config c = {};
+	uint32_t nrs[4];
+
+	for (size_t i = 0; i < LENGTH(names); i++)
+		assert_int_equal(plumb_syscall_except(&c, names[i]), 0);
+	assert_int_equal(plumb_syscall_except(&c, "nonsense"), -ENOENT);
+	assert_int_equal(count_selected(&c), 2 * PLUMB_SYSCALLS - 2);
+	for (uint32_t nr = 0; nr < 700; nr++) {
+		check(takes(&c, nr, PLUMB_ABI_NATIVE) == (nr != __NR_read && nr != 600), "%u", nr);
+		/* "ia32:syscall_3" is a name of rows only where no call has that number. */
+		check(takes(&c, nr, PLUMB_ABI_COMPAT) == (nr != 3), "compat %u", nr);
+	}
+	assert_true(takes(&c, UINT32_MAX, PLUMB_ABI_NATIVE));
+	assert_true(takes(&c, 0x40000200, PLUMB_ABI_NATIVE));
+	assert_int_equal(plumb_syscall_selected(&c, nrs, LENGTH(nrs)), -1);
+	assert_false(plumb_syscall_none(&c));
+	/* Of calls with a descriptor, read is missing; others have no name. */
+	plumb_syscall_narrow_fd(&c);
+	assert_false(takes(&c, __NR_read, PLUMB_ABI_NATIVE));
+	assert_true(takes(&c, __NR_write, PLUMB_ABI_NATIVE));
+	assert_false(takes(&c, 601, PLUMB_ABI_NATIVE));
+}
+
+static void of_all_but_some_no_32_bit_call_is_missed(void **state)
+{
+	struct syscall_config c, selection = {};
+
+	assert_int_equal(plumb_syscall_except(&selection, COMPAT "read"), 0);
+	plumb_syscall_configure(&c, &selection, false);
+	assert_int_equal(c.n_compat, 0);
+	assert_int_equal(c.others_but, 1);
+}
+
 static void numbers_without_a_name_are_few(void **state)
 {
 	struct syscall_config c = {};
@@ -302,7 +343,8 @@ static void calibration_filters_as_the_tool_does_but_takes_its_own_call(void **s
 	plumb_syscall_configure(&c, &selection, true);
 	assert_true(c.selected && c.has_fd && c.has_size && c.only_errors);
 	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS; nr++)
-		assert_int_equal(plumb_syscall_is_selected(&c, nr), nr == PLUMB_CALIBRATION_NR);
+		assert_int_equal(plumb_syscall_is_selected(&c, nr, PLUMB_ABI_NATIVE),
+				 nr == PLUMB_CALIBRATION_NR);
 	/* plumb_self_test_syscall()'s argument, whatever a third one it has, however long it takes
 	 */
 	assert_int_equal(c.fd, UINT32_MAX);
@@ -345,6 +387,8 @@ int main(void)
 		cmocka_unit_test(every_name_selects_its_number_and_no_other),
 		cmocka_unit_test(selections_add_up),
 		cmocka_unit_test(rows_and_selection_agree),
+		cmocka_unit_test(all_but_some_are_all_others),
+		cmocka_unit_test(of_all_but_some_no_32_bit_call_is_missed),
 		cmocka_unit_test(numbers_without_a_name_are_few),
 		cmocka_unit_test(unknown_names_select_nothing),
 		cmocka_unit_test(keeping_fd_keeps_calls_on_descriptors),

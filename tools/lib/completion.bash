@@ -55,16 +55,23 @@ _plumb_values() {
 
 # What can be taken for VALUE; it goes behind BEFORE: OPTION VALUE BEFORE
 _plumb_complete_value() {
-	local option=$1 last=$2 before=$3 candidate
+	local option=$1 last=$2 before=$3 given candidate
 
 	if [[ ${argument[$option]} == *,... ]]; then
 		compopt -o nospace 2>/dev/null
+		# All but these.  bash keeps an opening quote itself.
+		if [[ $last == [\'\"]!* ]]; then
+			before+=! last=${last:2}
+		elif [[ $last == !* || $last == \\!* ]]; then
+			before+=${last%%!*}! last=${last#*!}
+		fi
 		[[ $last == *,* ]] && before+=${last%,*}, last=${last##*,}
 	fi
 	[[ ${argument[$option]} == PATH* ]] && compopt -o nospace 2>/dev/null
+	given=,${before##*[=!]}
 	while IFS= read -r candidate; do
 		[[ -n $candidate && $candidate == "$last"* ]] || continue
-		[[ ,${before##*=} == *,"$candidate",* ]] || COMPREPLY+=("$before$candidate")
+		[[ $given == *,"$candidate",* ]] || COMPREPLY+=("$before$candidate")
 	done < <(_plumb_values "$option" "$last")
 }
 

@@ -11,7 +11,8 @@ function __plumb_values --argument-names tool option argument listed
     set -l token (string replace -r '^(--[a-z-]+=|-[a-zA-Z])' '' -- (commandline -ct))
     set -l before ''
     if string match -q '*,...' -- $argument
-        set before (string replace -r '[^,]*$' '' -- $token)
+        # "!a,": all but these.
+        set before (string replace -r '[^,!]*$' '' -- $token)
     end
     set -l last (string replace -- "$before" '' "$token")
     if test -n "$listed"
@@ -35,7 +36,7 @@ function __plumb_values --argument-names tool option argument listed
         end
     end
     for one in $found
-        contains -- $one (string split ',' -- "$before")
+        contains -- $one (string split ',' -- (string trim -l -c '!' -- "$before"))
         or printf '%s\n' $before$one
     end
 end

@@ -13,6 +13,7 @@ _plumb_value() {
 	local -aU found given
 
 	if [[ $argument == *,... ]]; then
+		compset -P '(\\|)!' # all but these
 		given=(${(s:,:)${PREFIX%,*}})
 		compset -P '*,' || given=()
 	fi

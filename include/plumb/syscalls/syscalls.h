@@ -56,11 +56,13 @@ void plumb_syscall_function(uint32_t nr, char *text, size_t size);
 
 /* Selects the call NAME, as printed in rows, also "syscall_999"; 0, -ENOENT or -E2BIG. */
 int plumb_syscall_select(struct syscall_config *config, const char *name);
+/* Selects all calls but NAME and those that it was called with before; not with the one above. */
+int plumb_syscall_except(struct syscall_config *config, const char *name);
 
 /* Deselect calls without a file descriptor as first argument, or without a size as third. */
 void plumb_syscall_narrow_fd(struct syscall_config *config);
 void plumb_syscall_narrow_sized(struct syscall_config *config);
-bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr);
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr, uint32_t abi);
 bool plumb_syscall_none(const struct syscall_config *config);
 
 /* Returns the count of selected numbers if all are native calls and at most MAX, else -1. */

@@ -250,7 +250,8 @@ static bool is_rejected(const struct plumb_run *run)
 
 	return o->n_pids || o->n_tids || run->child ||
 	       (syscalls && syscalls->selection->selected &&
-		!plumb_syscall_is_selected(syscalls->selection, PLUMB_CALIBRATION_NR)) ||
+		!plumb_syscall_is_selected(syscalls->selection, PLUMB_CALIBRATION_NR,
+					   PLUMB_ABI_NATIVE)) ||
 	       ((o->n_comms || o->globs.n) && !plumb_filter_takes_own_name(o));
 }
 

@@ -89,10 +89,10 @@ static void hint_at_vdso(const struct syscall_config *selection)
 #endif
 	};
 
-	if (!selection->selected)
+	if (!selection->selected || selection->others_but)
 		return;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (plumb_syscall_is_selected(selection, calls[i])) {
+		if (plumb_syscall_is_selected(selection, calls[i], PLUMB_ABI_NATIVE)) {
 			plumb_warn(
 				"-s: most programs read clocks in the vDSO, without a system call: "
 				"user-func-latency or func-count on libc's function sees them");

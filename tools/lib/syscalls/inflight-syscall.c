@@ -38,14 +38,6 @@ static uint32_t abi_of(uint32_t pid)
 	return abi;
 }
 
-static bool is_selected(const struct syscall_config *c, uint32_t nr, uint32_t abi)
-{
-	if (!c->selected)
-		return true;
-	return nr < PLUMB_SYSCALLS &&
-	       c->bitmap[(abi ? PLUMB_SYSCALLS / 64 : 0) + nr / 64] >> nr % 64 & 1;
-}
-
 /* A stopped thread has left its call, and will restart it or return EINTR. */
 static bool is_stopped(const struct plumb_flight *f)
 {
@@ -73,7 +65,7 @@ static bool find_syscall(const struct plumb_run *run, struct plumb_flight *f)
 		return false;
 	abi = abi_of(f->pid);
 	f->what = (uint64_t)abi << 32 | (uint32_t)nr;
-	return is_selected(selection, nr, abi) &&
+	return plumb_syscall_is_selected(selection, nr, abi) &&
 	       (!selection->has_fd || (uint32_t)fd == selection->fd) &&
 	       (!selection->has_size ||
 		(size >= selection->min_size && size <= selection->max_size)) &&

@@ -18,38 +18,69 @@ static int other_number(const char *name, uint32_t *nr)
 	return 0;
 }
 
-static int select_number(struct syscall_config *config, uint32_t nr, uint32_t abi)
+static int list_other(struct syscall_config *config, uint32_t nr, uint32_t abi)
 {
-	uint32_t i = nr + abi * PLUMB_SYSCALLS;
-
-	if (nr < PLUMB_SYSCALLS)
-		config->bitmap[i / 64] |= 1ULL << i % 64;
-	else if (config->n_others == PLUMB_OTHER_SYSCALLS)
+	if (config->n_others == PLUMB_OTHER_SYSCALLS)
 		return -E2BIG;
-	else
-		config->others[config->n_others++] = (uint64_t)abi << 32 | nr;
-	config->selected = 1;
+	config->others[config->n_others++] = (uint64_t)abi << 32 | nr;
+	return 0;
+}
+
+/* The call NAME, as rows print it: its number, and its table. */
+static int find(const char *name, uint32_t *nr, uint32_t *abi)
+{
+	uint32_t x32 = 0;
+	int known;
+
+	*abi = !strncmp(name, PLUMB_COMPAT_PREFIX, strlen(PLUMB_COMPAT_PREFIX));
+
+#if defined(__x86_64__)
+	x32 = !strncmp(name, "x32:", 4) ? PLUMB_X32_BIT : 0;
+#endif
+	name += *abi ? strlen(PLUMB_COMPAT_PREFIX) : x32 ? 4 : 0;
+	known = plumb_syscall_number(name, *abi);
+	*nr = known;
+	if (known < 0 && other_number(name, nr))
+		return -ENOENT;
+	/* Rows print negative numbers without a prefix, and x32 calls without the x32 bit. */
+	if (x32 && *nr & 3 * PLUMB_X32_BIT)
+		return -ENOENT;
+	*nr |= x32;
 	return 0;
 }
 
 int plumb_syscall_select(struct syscall_config *config, const char *name)
 {
-	uint32_t abi = !strncmp(name, PLUMB_COMPAT_PREFIX, strlen(PLUMB_COMPAT_PREFIX)), x32 = 0,
-		 nr;
-	int known;
+	uint32_t nr, abi, i;
+	int err = find(name, &nr, &abi);
 
-#if defined(__x86_64__)
-	x32 = !strncmp(name, "x32:", 4) ? PLUMB_X32_BIT : 0;
-#endif
-	name += abi ? strlen(PLUMB_COMPAT_PREFIX) : x32 ? 4 : 0;
-	known = plumb_syscall_number(name, abi);
-	nr = known;
-	if (known < 0 && other_number(name, &nr))
-		return -ENOENT;
-	/* Rows print negative numbers without a prefix, and x32 calls without the x32 bit. */
-	if (x32 && nr & 3 * PLUMB_X32_BIT)
-		return -ENOENT;
-	return select_number(config, nr | x32, abi);
+	if (err)
+		return err;
+	i = nr + abi * PLUMB_SYSCALLS;
+	if (nr < PLUMB_SYSCALLS)
+		config->bitmap[i / 64] |= 1ULL << i % 64;
+	else
+		err = list_other(config, nr, abi);
+	config->selected |= !err;
+	return err;
+}
+
+int plumb_syscall_except(struct syscall_config *config, const char *name)
+{
+	uint32_t nr, abi, i;
+	int err = find(name, &nr, &abi);
+
+	if (err)
+		return err;
+	if (!config->others_but)
+		memset(config->bitmap, 0xff, sizeof(config->bitmap));
+	i = nr + abi * PLUMB_SYSCALLS;
+	if (nr < PLUMB_SYSCALLS)
+		config->bitmap[i / 64] &= ~(1ULL << i % 64);
+	else
+		err = list_other(config, nr, abi);
+	config->selected = config->others_but = 1;
+	return err;
 }
 
 /* Deselects all calls but the native ones in NAMES, a list separated by single blanks. */
@@ -64,7 +95,7 @@ static void keep(struct syscall_config *config, const char *names)
 	for (size_t i = 0; i < sizeof(kept.bitmap) / sizeof(kept.bitmap[0]); i++)
 		kept.bitmap[i] &= config->selected ? config->bitmap[i] : ~0ULL;
 	memcpy(config->bitmap, kept.bitmap, sizeof(kept.bitmap));
-	config->n_others = 0;
+	config->n_others = config->others_but = 0;
 	config->selected = 1;
 }
 
@@ -97,14 +128,24 @@ void plumb_syscall_narrow_fd(struct syscall_config *config)
 	     "timerfd_settime unlinkat utimensat vmsplice write writev");
 }
 
-bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr)
+bool plumb_syscall_is_selected(const struct syscall_config *config, uint32_t nr, uint32_t abi)
 {
-	return !config->selected || config->bitmap[nr / 64] >> nr % 64 & 1;
+	const uint32_t i = nr + abi * PLUMB_SYSCALLS;
+	const uint64_t call = (uint64_t)abi << 32 | nr;
+
+	if (!config->selected)
+		return true;
+	if (nr < PLUMB_SYSCALLS)
+		return config->bitmap[i / 64] >> i % 64 & 1;
+	for (uint32_t n = 0; n < config->n_others; n++)
+		if (config->others[n] == call)
+			return !config->others_but;
+	return config->others_but;
 }
 
 bool plumb_syscall_none(const struct syscall_config *config)
 {
-	uint64_t any = config->n_others;
+	uint64_t any = config->n_others | config->others_but;
 
 	for (size_t i = 0; i < sizeof(config->bitmap) / sizeof(config->bitmap[0]); i++)
 		any |= config->bitmap[i];
@@ -122,5 +163,5 @@ int plumb_syscall_selected(const struct syscall_config *config, uint32_t *nrs, i
 			return -1;
 		nrs[n++] = i;
 	}
-	return config->selected && n && !config->n_others ? n : -1;
+	return config->selected && n && !config->n_others && !config->others_but ? n : -1;
 }

@@ -29,28 +29,51 @@ static void list_names(void)
 
 struct syscall_config plumb_syscall_selection = {.max_size = UINT64_MAX};
 
-static void select_name(const char *option, const char *item, struct plumb_options *o)
+/* Why the call TYPED of OPTION cannot be selected. */
+static void refuse(const char *option, const char *typed, int err)
 {
-	const char *nearest;
+	const char *nearest, *item = typed + (*typed == '!');
 	char instead[128];
-	int err;
 
-	if (!strcmp(item, "help"))
-		list_names();
-	err = plumb_syscall_select(&plumb_syscall_selection, item);
-	if (!err)
-		return;
 	if (err == -E2BIG)
 		plumb_usage_error("%s: at most %d numbers without a name: %s", option,
-				  PLUMB_OTHER_SYSCALLS, item);
+				  PLUMB_OTHER_SYSCALLS, typed);
 	if (*plumb_syscall_instead(item, instead, sizeof(instead)))
 		plumb_usage_error("%s: no such system call on this architecture: %s; did "
 				  "you mean %s?",
-				  option, item, instead);
+				  option, typed, instead);
 	nearest = plumb_nearest(item, plumb_syscall_tables[PLUMB_ABI_NATIVE].names, PLUMB_SYSCALLS);
-	plumb_usage_error("%s: no such system call: %s%s%s%s", option, item,
+	plumb_usage_error("%s: no such system call: %s%s%s%s", option, typed,
 			  nearest ? "; did you mean " : "", nearest ?: "",
 			  nearest ? "?" : " (-s help lists them)");
+}
+
+/* In one -s or several, either all names are selected, or all are excepted. */
+static void select_names(const char *option, const char *text, struct plumb_options *o)
+{
+	const bool but = *text == '!';
+	char *list = strdup(text), *rest = list, *typed;
+	const char *name;
+	int err = 0;
+
+	if (plumb_syscall_selection.selected && plumb_syscall_selection.others_but != but)
+		plumb_usage_error("%s: either system calls, or all but some: -s '!read,write'",
+				  option);
+	while (list && (typed = strsep(&rest, ","))) {
+		if (*typed == '!' && !but)
+			plumb_usage_error("%s: '!' is for all of a list, before its first name: %s",
+					  option, text);
+		if (!strcmp(typed, "help"))
+			list_names();
+		name = typed + (*typed == '!'); /* '!read,!write' is clear, too */
+		if (!*name)
+			plumb_usage_error("%s: an empty item in '%s'", option, text);
+		err = but ? plumb_syscall_except(&plumb_syscall_selection, name)
+			  : plumb_syscall_select(&plumb_syscall_selection, name);
+		if (err)
+			refuse(option, typed, err);
+	}
+	free(list);
 }
 
 static void select_errors(void)
@@ -65,7 +88,7 @@ static void select_fd(const char *option, const char *text, struct plumb_options
 }
 
 /* clang-format off */
-#define NAME_OPTION {.doc = "Only these calls:", .group = 30}, {"syscall", 's', "NAME[,...]", "these system calls; -s help lists them", 30, .item = select_name}
+#define NAME_OPTION {.doc = "Only these calls:", .group = 30}, {"syscall", 's', "NAME[,...]", "these, '!NAME,...' all others; -s help lists them", 30, .parse = select_names}
 
 const struct plumb_option plumb_syscall_options[] = {
 	NAME_OPTION,
@@ -112,8 +135,10 @@ static void find_compat(struct syscall_config *config)
 	const char *name;
 	int other;
 
-	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS && config->selected; nr++) {
-		name = plumb_syscall_is_selected(config, nr)
+	/* Who selects all but some has named what is not traced. */
+	for (uint32_t nr = 0; nr < PLUMB_SYSCALLS && config->selected && !config->others_but;
+	     nr++) {
+		name = plumb_syscall_is_selected(config, nr, PLUMB_ABI_NATIVE)
 			       ? plumb_syscall_known(nr, PLUMB_ABI_NATIVE)
 			       : NULL;
 		other = name ? plumb_syscall_number(name, PLUMB_ABI_COMPAT) : -1;

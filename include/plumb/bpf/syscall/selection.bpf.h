@@ -56,19 +56,20 @@ static __always_inline __u32 syscall_kind(const volatile __u8 *kinds, __u32 nr, 
 	return i < PLUMB_SYSCALLS ? kinds[(abi ? PLUMB_SYSCALLS : 0) + i] : 0;
 }
 
-/* Not inlined: numbers that no call has are rarely selected. */
+/* Not inlined: numbers that no call has are rarely listed. */
 static __noinline bool syscall_is_other(__u64 call)
 {
 	__u32 i;
 
 	for (i = 0; i < PLUMB_OTHER_SYSCALLS && i < syscall_config.n_others; i++)
 		if (syscall_config.others[i] == call)
-			return true;
-	return false;
+			return !syscall_config.others_but;
+	return syscall_config.others_but && (__u32)call >= PLUMB_SYSCALLS;
 }
 
 static __always_inline bool syscall_selected(__u32 nr, __u32 abi)
 {
 	return !syscall_config.selected || syscall_is_in(syscall_config.bitmap, nr, abi) ||
-	       (syscall_config.n_others && syscall_is_other(syscall_word(nr, abi)));
+	       ((syscall_config.n_others || syscall_config.others_but) &&
+		syscall_is_other(syscall_word(nr, abi)));
 }

@@ -33,8 +33,11 @@ struct syscall_config {
 	__u32 fd;                 /* first argument */
 	__u64 min_size, max_size; /* third argument, both included */
 	__u64 bitmap[2 * PLUMB_SYSCALLS / 64];
-	/* Numbers from PLUMB_SYSCALLS on, and of x32: number, and table above it. */
-	__u32 n_others, pad_others;
+	/*
+	 * Numbers from PLUMB_SYSCALLS on, and of x32: number, and table above it.  others_but: all
+	 * but these are selected.
+	 */
+	__u32 n_others, others_but;
 	__u64 others[PLUMB_OTHER_SYSCALLS];
 	/* 32-bit calls that are not selected, with the names of selected native ones. */
 	__u32 n_compat, pad_compat;
