@@ -35,7 +35,7 @@ syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-slower get_stack: addresses of the kernel stack: places that wait
-syscall-slower probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+syscall-slower probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from; the time that a call asks for, 16 bytes
 tcp-sendmsg-lat probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-raw probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from

@@ -23,7 +23,7 @@ last_parts() {
 			one = word[i]
 			sub(/\/$/, "", one)
 			sub(/=$/, "", one)
-			sub(/.*[=,\/:]/, "", one)
+			sub(/.*[=,\/:!]/, "", one)
 			seen[one]
 		}
 		n = asorti_portable(seen, sorted)

@@ -205,7 +205,7 @@ check_text() {
 		"$(sed -n 's/^ledger: \([0-9]*\) recorded.*/\1/p' text.json)"
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""
 	claim "a call's arguments and result are there" \
-		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x10[0-9a-f]{2}, 0x[0-9a-f]+, 0x8\) = -EAGAIN; woken by ' text.json
+		grep -qE 'rt_sigtimedwait\(0x[0-9a-f]+, 0x10[0-9a-f]{2}, 3ms, 8\) = -EAGAIN; woken by ' text.json
 	evidence text-stacks.json text-stacks.err
 	claim "above a stack stands how long, and why, it was off the CPU" awk '
 		/^    off the CPU [0-9.]+[mu]?s, (preempted|blocked|runq):$/ { told++ }

@@ -120,8 +120,10 @@ static __always_inline bool timing_at_entry(void)
 	return false;
 }
 
-static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
+					 __u64 call)
 {
+	(void)call;
 	key_refresh(t, task);
 	file_note(&t->own, task);
 }

@@ -106,9 +106,10 @@ static __always_inline bool timing_at_entry(void)
 	return true;
 }
 
-static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
+					 __u64 call)
 {
-	(void)t, (void)task;
+	(void)t, (void)task, (void)call;
 }
 
 static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,

@@ -14,8 +14,10 @@ static __always_inline bool timing_at_entry(void)
 	       !syscall_config.only_errors && !syscall_config.min_ns;
 }
 
-static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
+					 __u64 call)
 {
+	(void)call;
 	key_refresh(t, task);
 }
 

@@ -6,8 +6,6 @@
 #include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
-#include <plumb/functions/formats.h>
-#include <plumb/functions/tracepoints.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/split/split.h>
 #include <plumb/split/waker.h>
@@ -15,8 +13,6 @@
 #include <plumb/syscalls/syscalls.h>
 
 #include "syscall-slower.h"
-
-#define MAX_ARGUMENTS 6
 
 static struct {
 	bool stacks, wakers;
@@ -29,59 +25,6 @@ static bool is_kept;
 #define PRINTED 64
 static struct recall printed[PRINTED];
 static size_t n_printed;
-
-/* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
-static int count(const struct plumb_format *format)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < format->n; i++) {
-		const struct plumb_format_field *f = &format->fields[i];
-
-		n += !f->is_common && !f->is_dynamic && strcmp(f->name, "__syscall_nr") != 0;
-	}
-	return n;
-}
-
-static int tracefs = -1; /* stays open until the process ends */
-
-/* Before the tool is confined: opens tracefs, which may have to be mounted. */
-static void arguments_begin(void)
-{
-	if (tracefs < 0)
-		tracefs = plumb_tracefs_try();
-}
-
-static int look_up(const char *name)
-{
-	struct plumb_format format;
-	char event[80];
-	int n;
-
-	snprintf(event, sizeof(event), "sys_enter_%s", name);
-	if (tracefs < 0 || plumb_format_read(tracefs, "syscalls", event, &format))
-		return MAX_ARGUMENTS;
-	n = count(&format);
-	plumb_format_free(&format);
-	return n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
-}
-
-/*
- * The number of arguments that the call's tracepoint (sys_enter_NAME) declares.  MAX_ARGUMENTS if
- * that is not known, so that all registers are shown: for 32-bit calls, which pass a 64-bit
- * argument in two registers, for calls whose tracepoint has another name, and without tracefs.
- */
-static int arguments_of(uint32_t nr, uint32_t abi)
-{
-	static int8_t known[1024]; /* number of arguments + 1; 0: not looked up yet */
-	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
-
-	if (abi != PLUMB_ABI_NATIVE || nr >= sizeof(known) || nr >= table->n || !table->names[nr])
-		return MAX_ARGUMENTS;
-	if (!known[nr])
-		known[nr] = 1 + look_up(table->names[nr]);
-	return known[nr] - 1;
-}
 
 struct kept *calls_keep(void)
 {
@@ -151,22 +94,6 @@ static void print_heading(FILE *out)
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
 }
 
-static void print_call(const struct slow_call *c, FILE *out)
-{
-	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
-	char text[64];
-
-	fprintf(out, "%s(", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
-	for (int i = 0; i < n; i++)
-		fprintf(out, "%s%#llx", i ? ", " : "", (unsigned long long)c->arguments[i]);
-	if (!c->has_arguments)
-		fputc('?', out);
-	if (c->ret < 0 && c->ret >= -4095)
-		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
-	else
-		fprintf(out, ") = %lld", (long long)c->ret);
-}
-
 /* Why its thread had no CPU on the way out; NULL: it had. */
 static const char *held_by(const struct slow_call *c)
 {
@@ -211,7 +138,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	plumb_escape(comm, c->comm, sizeof(comm));
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
-	print_call(c, out);
+	arguments_print(c, out);
 	print_waker(&c->woken_by, out);
 	print_waker(&c->preempted_by, out);
 	if (held_by(c))
@@ -311,8 +238,6 @@ static json_t *json_of_woken(const struct slow_call *c)
 static void add_json(const void *record, json_t *j)
 {
 	const struct slow_call *c = record;
-	int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
-	json_t *arguments = c->has_arguments ? json_array() : json_null();
 	char text[64];
 
 	json_object_set_new(j, "pid", json_integer(c->pid));
@@ -323,10 +248,7 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "cpu", json_integer(c->cpu));
 	plumb_syscall_name(c->nr, c->abi, text, sizeof(text));
 	json_object_set_new(j, "syscall", json_string(text));
-	for (int i = 0; i < n; i++)
-		json_array_append_new(arguments, json_integer(c->arguments[i]));
-	json_object_set_new(j, "arguments", arguments);
-	json_object_set_new(j, "ret", json_integer(c->ret));
+	arguments_add_json(c, j);
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		json_object_set_new(

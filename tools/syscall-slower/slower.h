@@ -2,6 +2,7 @@
 /* slower: what the files of syscall-slower share. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,12 @@ extern struct plumb_in_order slow_calls;
 
 /* The longest calls, which are kept from then on; never freed. */
 struct kept *calls_keep(void);
+
+/* --- arguments.c: "read(3, 0x7f00, 4096) = 12" --- */
+
+void arguments_begin(void);
+void arguments_print(const struct slow_call *c, FILE *out);
+void arguments_add_json(const struct slow_call *c, json_t *j);
 
 /* --- kept.c: the longest calls of a run, for files that are written at its end --- */
 

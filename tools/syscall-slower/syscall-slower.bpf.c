@@ -14,6 +14,8 @@ struct where {
 	__u32 cpu, pad;      /* the CPU that it left */
 	__u64 slept, lacked; /* ns: longest sleep with the wait after it; longest preemption */
 	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
+	__u64 asked[2]; /* the time that the call points to (struct syscall_shape) */
+	__u64 asked_known;
 	__u64 dropped; /* the end of the thread's last call that was not recorded for lack of room
 			*/
 };
@@ -26,6 +28,7 @@ struct where {
 #define RETURN_CALL slow_call
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
+#include "asked.bpf.h"
 
 const volatile __u32 with_stacks = 0;
 const volatile __u64 slower_min_ns = 0;
@@ -78,9 +81,15 @@ static __always_inline bool timing_at_entry(void)
 	return true;
 }
 
-static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task)
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
+					 __u64 call)
 {
-	(void)t, (void)task;
+	const volatile struct syscall_shape *shape = shape_of(call);
+
+	(void)task;
+	t->own.asked_known = 0;
+	if (shape && shape->time)
+		asked_read(t, call);
 }
 
 static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
@@ -122,6 +131,11 @@ static __always_inline void describe(struct slow_call *s, const struct timing_ca
 	split_finish(t, task, s->cpu, c->ns);
 	for (i = 0; i < PLUMB_PARTS; i++)
 		s->off[i] = t->off[i];
+	if (t->own.asked_known) {
+		s->asked[0] = t->own.asked[0];
+		s->asked[1] = t->own.asked[1];
+		s->asked_known = 1;
+	}
 	if (t->own.slept)
 		s->woken_by = t->own.woken_by;
 	if (t->own.lacked)

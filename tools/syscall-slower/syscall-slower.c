@@ -13,6 +13,7 @@
 #include <plumb/pictures/picture.h>
 #include <plumb/recorder/slots.h>
 #include <plumb/stacks/stacks.h>
+#include <plumb/syscalls/arguments.h>
 #include <plumb/syscalls/syscall-options.h>
 
 #include <bpf/libbpf.h>
@@ -91,6 +92,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
+	plumb_call_shapes((struct syscall_shape *)skel->rodata->slower_shapes);
 	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
 	*(__u64 *)&skel->rodata->slower_min_ns = calibration ? UINT64_MAX : min_ns;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);

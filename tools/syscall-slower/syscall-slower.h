@@ -21,7 +21,8 @@ struct slow_call {
 	__u32 preempted;
 	__u64 longest, longest_wait; /* ns; ns of these on the run queue */
 	__s32 kernel, user;
-	__u32 has_arguments;
+	__u32 has_arguments, asked_known;
+	__u64 asked[2]; /* the time that an argument points to, as it was at the entry */
 	__u32 held_by;  /* enum plumb_return_cause: of the longest wait on its way out */
 	__u64 replaces; /* a call is recorded again: its end in the record that was recalled; else 0
 			 */

@@ -30,7 +30,8 @@ struct timing_call {
  * call; its slot then; a call has ended.
  */
 static __always_inline bool timing_at_entry(void);
-static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task);
+static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
+					 __u64 call);
 static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
 					 __u64 call, __u32 cpu);
 static __always_inline void timing_end(const struct timing_call *c);
@@ -50,7 +51,7 @@ static __always_inline void timing_enter(struct task_struct *task, __u64 call,
 		ledger_count(cpu, exit_lost);
 	return_forget(t);
 	ledger_count(cpu, began);
-	timing_begin(t, task);
+	timing_begin(t, task, call);
 	if (plumb_config.split)
 		split_begin(t);
 	if (regs && timing_at_entry())

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The arguments and the result of a slow call. */
+#include "slower.h"
+
+#include <string.h>
+#include <plumb/core/json.h>
+#include <plumb/core/reasons.h>
+#include <plumb/functions/formats.h>
+#include <plumb/functions/tracepoints.h>
+#include <plumb/syscalls/arguments.h>
+#include <plumb/syscalls/syscalls.h>
+
+#define MAX_ARGUMENTS 6
+#define ARGUMENT_LEN  2048
+
+/* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
+static int count(const struct plumb_format *format)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct plumb_format_field *f = &format->fields[i];
+
+		n += !f->is_common && !f->is_dynamic && strcmp(f->name, "__syscall_nr") != 0;
+	}
+	return n;
+}
+
+static int tracefs = -1; /* stays open until the process ends */
+
+/* Before the tool is confined: opens tracefs, which may have to be mounted. */
+void arguments_begin(void)
+{
+	if (tracefs < 0)
+		tracefs = plumb_tracefs_try();
+}
+
+static int look_up(const char *name)
+{
+	struct plumb_format format;
+	char event[80];
+	int n;
+
+	snprintf(event, sizeof(event), "sys_enter_%s", name);
+	if (tracefs < 0 || plumb_format_read(tracefs, "syscalls", event, &format))
+		return MAX_ARGUMENTS;
+	n = count(&format);
+	plumb_format_free(&format);
+	return n < MAX_ARGUMENTS ? n : MAX_ARGUMENTS;
+}
+
+/*
+ * The number of arguments that the call's tracepoint (sys_enter_NAME) declares.  MAX_ARGUMENTS if
+ * that is not known, so that all registers are shown: for 32-bit calls, which pass a 64-bit
+ * argument in two registers, for calls whose tracepoint has another name, and without tracefs.
+ */
+static int arguments_of(uint32_t nr, uint32_t abi)
+{
+	static int8_t known[1024]; /* number of arguments + 1; 0: not looked up yet */
+	const struct plumb_syscall_table *table = &plumb_syscall_tables[PLUMB_ABI_NATIVE];
+
+	if (abi != PLUMB_ABI_NATIVE || nr >= sizeof(known) || nr >= table->n || !table->names[nr])
+		return MAX_ARGUMENTS;
+	if (!known[nr])
+		known[nr] = 1 + look_up(table->names[nr]);
+	return known[nr] - 1;
+}
+
+static struct plumb_call call_of(const struct slow_call *c)
+{
+	struct plumb_call call = {
+		.nr = c->nr,
+		.abi = c->abi,
+		.began = c->end - c->ns,
+		.time = c->asked_known ? c->asked : NULL,
+	};
+
+	memcpy(call.arguments, c->arguments, sizeof(call.arguments));
+	return call;
+}
+
+/* How many arguments are printed; those of a call that is not known are numbers. */
+static int printed_arguments(const struct slow_call *c)
+{
+	int n = c->has_arguments ? plumb_call_arguments(c->nr, c->abi) : 0;
+
+	return n < 0 ? arguments_of(c->nr, c->abi) : n;
+}
+
+static bool has_failed(const struct slow_call *c)
+{
+	return c->ret < 0 && c->ret >= -4095;
+}
+
+void arguments_print(const struct slow_call *c, FILE *out)
+{
+	const struct plumb_call call = call_of(c);
+	const int n = printed_arguments(c);
+	char text[ARGUMENT_LEN];
+
+	fprintf(out, "%s(", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
+	for (int i = 0; i < n; i++)
+		if (*plumb_call_argument(&call, i, text, sizeof(text)))
+			fprintf(out, "%s%s", i ? ", " : "", text);
+	if (!c->has_arguments)
+		fputc('?', out);
+	if (has_failed(c))
+		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
+	else
+		fprintf(out, ") = %lld", (long long)c->ret);
+}
+
+/* By name; null: an argument that this call does not use. */
+static json_t *json_of_arguments(const struct slow_call *c)
+{
+	const struct plumb_call call = call_of(c);
+	json_t *texts = json_array();
+	char text[ARGUMENT_LEN];
+
+	if (!c->has_arguments) {
+		json_decref(texts);
+		return json_null();
+	}
+	for (int i = 0; i < printed_arguments(c); i++)
+		json_array_append_new(texts, *plumb_call_argument(&call, i, text, sizeof(text))
+						     ? json_string(text)
+						     : json_null());
+	return texts;
+}
+
+void arguments_add_json(const struct slow_call *c, json_t *j)
+{
+	json_t *numbers = c->has_arguments ? json_array() : json_null();
+	const int n = c->has_arguments ? arguments_of(c->nr, c->abi) : 0;
+
+	for (int i = 0; i < n; i++)
+		json_array_append_new(numbers, json_integer(c->arguments[i]));
+	json_object_set_new(j, "arguments", numbers);
+	json_object_set_new(j, "argument_text", json_of_arguments(c));
+	json_object_set_new(j, "ret", json_integer(c->ret));
+	json_object_set_new(j, "error",
+			    has_failed(c) ? json_string(plumb_errno_name(c->ret)) : json_null());
+}
