@@ -12,7 +12,8 @@
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;
 #                 arm64-tarball and arm64-deb: packages of them, in build/arm64/package
-# make install    DESTDIR= prefix= sbindir= datadir= mandir= completionsdir= zshcompletionsdir= fishcompletionsdir=
+# make docs       build/doc: the examples of all manual pages as one page of HTML, and the file for programs that drive the tools
+# make install    DESTDIR= prefix= sbindir= datadir= mandir= docdir= completionsdir= zshcompletionsdir= fishcompletionsdir=
 # make install-windows  traces in windows of time, by systemd: also libexecdir= systemdunitdir=
 # make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
 #
@@ -42,6 +43,7 @@ prefix   ?= /usr/local
 sbindir  ?= $(prefix)/sbin
 datadir  ?= $(prefix)/share
 mandir   ?= $(datadir)/man
+docdir   ?= $(datadir)/doc/plumb-tools
 completionsdir ?= $(datadir)/bash-completion/completions
 zshcompletionsdir ?= $(datadir)/zsh/site-functions
 fishcompletionsdir ?= $(datadir)/fish/vendor_completions.d
@@ -80,6 +82,7 @@ PAGES    := $(TOOLS:%=$(B)/man/%.8)
 MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/manual/*.[57].rst))
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
+DOCS     := $(B)/doc/examples.html $(B)/doc/programs.md
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c tools/lib/*/*.c))
 SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/*/*.js tools/*/*.js)))
 LAYERS   := $(filter-out $(B)/lib/,$(sort $(dir $(LIB))))
@@ -114,9 +117,10 @@ LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(
 
 include windows/windows.mk
 
-all: $(BINARIES) $(PAGES) $(MORE_PAGES) $(SCHEMA) $(AUDIT_SCHEMA)
+all: $(BINARIES) $(PAGES) $(MORE_PAGES) $(SCHEMA) $(AUDIT_SCHEMA) $(DOCS)
+docs: $(DOCS)
 
-$(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
+$(B) $(B)/bin $(B)/lib $(LAYERS) $(FUZZ_FOLDERS) $(B)/gen $(B)/man $(B)/doc $(B)/bpf $(B)/tests $(B)/unit $(B)/bench $(B)/trust $(B)/fuzz:
 	$(Q)mkdir -p $@
 
 # Debian 13's libdw.a needs objects that no archive there has.
@@ -221,6 +225,15 @@ $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildc
 		(cd tools/$(1) && $$(RST2MAN) --halt=2) >$$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
+# --- what is made of the manual pages of all tools: one page of their examples, and what programs read ---
+SOURCES_OF_PAGES := $(foreach t,$(TOOLS),tools/$(t)/$(t).rst)
+$(B)/doc/examples.html: scripts/lib/examples.py tools/lib/manual/plumb.7.rst scripts/lib/examples.css $(SOURCES_OF_PAGES) $(B)/flags | $(B)/doc
+	$(call say,HTML,$@)
+	$(Q)$(PYTHON) $< $(VERSION) $(filter %.rst %.css,$^) >$@
+$(B)/doc/programs.md: scripts/lib/programs.py $(SCHEMA) tools/lib/manual/programs.md $(SOURCES_OF_PAGES) $(B)/flags | $(B)/doc
+	$(call say,MD,$@)
+	$(Q)$(PYTHON) $< $(VERSION) $(filter %.json %.md %.rst,$^) >$@
+
 $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst $(wildcard tools/lib/manual/*.rst) | $(B)/man
 	$(call say,MAN,$@)
 	$(Q)$(RST2MAN) --halt=2 $< $@
@@ -355,6 +368,8 @@ install-files:
 	install -m 0644 $(PAGES) $(DESTDIR)$(mandir)/man8
 	for page in $(MORE_PAGES); do \
 		install -D -m 0644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; done
+	install -d $(DESTDIR)$(docdir)
+	install -m 0644 $(DOCS) $(DESTDIR)$(docdir)
 	install -m 0644 $(SCHEMA) $(AUDIT_SCHEMA) metrics/plumb-rules.yml metrics/plumb-dashboard.json $(DESTDIR)$(datadir)/plumb
 	install -m 0644 tools/lib/completion.bash $(DESTDIR)$(completionsdir)/plumb-tools
 	install -m 0644 tools/lib/completion.fish $(DESTDIR)$(fishcompletionsdir)/plumb-tools.fish
@@ -383,6 +398,6 @@ include scripts/lib/arm64.mk
 clean:
 	rm -rf $(B)
 
-.PHONY: all check check-quick fuzz install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all docs check check-quick fuzz install install-files install-windows dist tarball deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)

@@ -79,6 +79,7 @@ is "each tool, with its page and its completion of bash and fish" \
 	"$(cd "$work/root" && find . -type f -o -type l | sort | grep -c syscall-latency)" 4
 like "and of zsh" "$(head -n 1 "$work/root/usr/share/zsh/site-functions/_plumb-tools")" '^#compdef .*syscall-latency'
 is "the schema of JSON" "$(cmp build/plumb-2.schema.json "$work/root/usr/share/plumb/plumb-2.schema.json" 2>&1)" ""
+is "the examples and the file for programs" "$(for doc in build/doc/*; do cmp "$doc" "$work/root/usr/share/doc/plumb-tools/${doc##*/}" 2>&1; done)" ""
 make install DESTDIR="$work/other" sbindir=/s mandir=/m >/dev/null 2>&1
 claim "where sbindir and mandir say" test -x "$work/other/s/syscall-count" -a -f "$work/other/m/man8/syscall-count.8"
 

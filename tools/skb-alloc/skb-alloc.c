@@ -5,7 +5,6 @@
 #include <plumb/functions/timed-functions.h>
 #include <plumb/stacks/stacks.h>
 
-
 #include "skb-alloc-session-610.skel.h"
 #include "skb-alloc-session-700.skel.h"
 #include "skb-alloc-stacks.skel.h"

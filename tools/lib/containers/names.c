@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,31 +154,55 @@ static bool name_in_storage(const char *path, const char *id, char *text, size_t
 	return found;
 }
 
-/* In one of the files of PATTERN, which has ROOT and the id in it. */
-static bool name_in_any(const char *root, const char *pattern, const char *id,
-			bool (*name_in)(const char *path, const char *id, char *text, size_t size),
-			char *text, size_t size)
+/* In FILE of each directory in DIRECTORY. */
+static bool name_in_each(const char *root, const char *directory, const char *file, const char *id,
+			 bool (*name_in)(const char *path, const char *id, char *text, size_t size),
+			 char *text, size_t size)
 {
 	char path[4096];
+	struct dirent *entry;
 	bool found = false;
-	glob_t g;
+	DIR *d;
 
-	snprintf(path, sizeof(path), pattern, root, id);
-	if (glob(path, GLOB_NOSORT, NULL, &g))
-		return false;
-	for (size_t i = 0; i < g.gl_pathc && !found; i++)
-		found = name_in(g.gl_pathv[i], id, text, size);
-	globfree(&g);
+	snprintf(path, sizeof(path), "%s%s", root, directory);
+	d = opendir(path);
+	while (d && !found && (entry = readdir(d))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s%s/%s/%s", root, directory, entry->d_name, file);
+		found = name_in(path, id, text, size);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool name_by_containerd(const char *root, const char *id, char *text, size_t size)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/config.json", id);
+	return name_in_each(root, "/run/containerd/io.containerd.runtime.v2.task", file, id,
+			    name_in_bundle, text, size);
+}
+
+/* Those of containers that are removed when they end are in another file. */
+static bool name_by_storage(const char *root, const char *id, char *text, size_t size)
+{
+	static const char *const directories[] = {"/var/lib/containers/storage",
+						  "/run/containers/storage"};
+	bool found = false;
+
+	for (size_t i = 0; i < 2 && !found; i++)
+		found = name_in_each(root, directories[i], "containers.json", id, name_in_storage,
+				     text, size) ||
+			name_in_each(root, directories[i], "volatile-containers.json", id,
+				     name_in_storage, text, size);
 	return found;
 }
 
 bool plumb_container_name(const char *root, const char *id, char *text, size_t size)
 {
 	return name_by_log(root, id, text, size) || name_by_docker(root, id, text, size) ||
-	       name_in_any(root, "%s/run/containerd/io.containerd.runtime.v2.task/*/%s/config.json",
-			   id, name_in_bundle, text, size) ||
-	       name_in_any(root, "%s/var/lib/containers/storage/*-containers/*containers.json", id,
-			   name_in_storage, text, size) ||
-	       name_in_any(root, "%s/run/containers/storage/*-containers/*containers.json", id,
-			   name_in_storage, text, size);
+	       name_by_containerd(root, id, text, size) || name_by_storage(root, id, text, size);
 }

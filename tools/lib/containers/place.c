@@ -59,13 +59,14 @@ static bool take_id(struct word w, struct plumb_place *p)
 {
 	static const char *const runtimes[] = {"docker-", "cri-containerd-", "containerd-", "crio-",
 					       "libpod-", "nerdctl-",        "cri-dockerd-"};
-	const char *colon = memrchr(w.text, ':', w.length);
 	struct word id = w;
+	size_t n = w.length;
 
 	/* "kubepods-podUID.slice:cri-containerd:ID": one that is no name of systemd's. */
-	if (colon)
-		id = (struct word){colon + 1, w.text + w.length - (colon + 1)};
-	for (size_t i = 0; !colon && i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+	while (n && w.text[n - 1] != ':')
+		n--;
+	id = (struct word){w.text + n, w.length - n};
+	for (size_t i = 0; !n && i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
 		if (!cut_prefix(&id, runtimes[i]))
 			continue;
 		cut_suffix(&id, ".scope");
@@ -148,13 +149,10 @@ static bool take_uid(struct word w, struct plumb_place *p)
 /* What of W comes after MARK, which begins it or a part of it: systemd's "-" is between parts. */
 static bool after(struct word w, const char *mark, struct word *rest)
 {
-	const char *at = memmem(w.text, w.length, mark, strlen(mark));
-
-	if (!at || (at > w.text && at[-1] != '-'))
-		return false;
-	at += strlen(mark);
-	*rest = (struct word){at, w.text + w.length - at};
-	return true;
+	for (*rest = w; rest->length; rest->text++, rest->length--)
+		if ((rest->text == w.text || rest->text[-1] == '-') && cut_prefix(rest, mark))
+			return true;
+	return false;
 }
 
 /*

@@ -26,8 +26,7 @@
 #define PLUMB_BY_CGROUP_ID (1U << 6)
 #define PLUMB_BY_CONTAINER (1U << 7)
 #define PLUMB_BY_POD       (1U << 8)
-#define PLUMB_BY_CGROUPS                                                                           \
-	(PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | PLUMB_BY_CONTAINER | PLUMB_BY_POD)
+#define PLUMB_BY_CGROUPS   (PLUMB_BY_CGROUP | PLUMB_BY_CGROUP_ID | PLUMB_BY_CONTAINER | PLUMB_BY_POD)
 
 #define PLUMB_CGROUP_PATH 512 /* bytes kept of the path of a cgroup that was removed */
 
