@@ -8,10 +8,11 @@
 #include <plumb/functions/formats.h>
 #include <plumb/functions/tracepoints.h>
 #include <plumb/syscalls/arguments.h>
+#include <plumb/syscalls/descriptors.h>
 #include <plumb/syscalls/syscalls.h>
 
 #define MAX_ARGUMENTS 6
-#define ARGUMENT_LEN  2048
+#define ARGUMENT_LEN  (PLUMB_DESCRIPTOR_TEXT + 64)
 
 /* From 7.0 on there are also copies of data that some arguments point to (is_dynamic). */
 static int count(const struct plumb_format *format)
@@ -66,9 +67,57 @@ static int arguments_of(uint32_t nr, uint32_t abi)
 	return known[nr] - 1;
 }
 
-static struct plumb_call call_of(const struct slow_call *c)
+/* Calls that are to be recorded again: what their descriptors are. */
+#define RECALLED 256
+static struct slow_record recalled[RECALLED];
+static size_t n_recalled;
+
+/* What the descriptors of C are, an array of 2. */
+static const struct plumb_descriptor *descriptors_of(const struct slow_call *c)
+{
+	const struct slow_record *r = (const struct slow_record *)c; /* its first member */
+
+	for (size_t i = 0; i < RECALLED && c->replaces; i++)
+		if (recalled[i].call.end == c->replaces && recalled[i].call.tid == c->tid)
+			return recalled[i].descriptors;
+	return r->descriptors;
+}
+
+void arguments_recall(const struct slow_call *c)
+{
+	struct slow_record r = {.call = *c};
+
+	memcpy(r.descriptors, descriptors_of(c), sizeof(r.descriptors));
+	if (r.descriptors[0].kind || r.descriptors[1].kind)
+		recalled[n_recalled++ % RECALLED] = r;
+}
+
+/* Texts of a call's descriptors, by argument, and of the descriptor that it returned. */
+struct described {
+	char texts[2][PLUMB_DESCRIPTOR_TEXT];
+	const char *of[6], *result;
+};
+
+static void describe(const struct slow_call *c, struct described *to)
+{
+	const struct plumb_descriptor *d = descriptors_of(c);
+
+	*to = (struct described){};
+	for (int i = 0; i < 2; i++) {
+		if (!d[i].kind)
+			continue;
+		plumb_descriptor_text(&d[i], to->texts[i], sizeof(to->texts[i]));
+		if (d[i].argument == SYSCALL_RESULT)
+			to->result = to->texts[i];
+		else if (d[i].argument && d[i].argument <= 6)
+			to->of[d[i].argument - 1] = to->texts[i];
+	}
+}
+
+static struct plumb_call call_of(const struct slow_call *c, const struct described *described)
 {
 	struct plumb_call call = {
+		.descriptors = described->of,
 		.nr = c->nr,
 		.abi = c->abi,
 		.began = c->end - c->ns,
@@ -94,10 +143,13 @@ static bool has_failed(const struct slow_call *c)
 
 void arguments_print(const struct slow_call *c, FILE *out)
 {
-	const struct plumb_call call = call_of(c);
+	struct described described;
+	struct plumb_call call;
 	const int n = printed_arguments(c);
 	char text[ARGUMENT_LEN];
 
+	describe(c, &described);
+	call = call_of(c, &described);
 	fprintf(out, "%s(", plumb_syscall_name(c->nr, c->abi, text, sizeof(text)));
 	for (int i = 0; i < n; i++)
 		if (*plumb_call_argument(&call, i, text, sizeof(text)))
@@ -107,16 +159,19 @@ void arguments_print(const struct slow_call *c, FILE *out)
 	if (has_failed(c))
 		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
 	else
-		fprintf(out, ") = %lld", (long long)c->ret);
+		fprintf(out, ") = %lld%s", (long long)c->ret, described.result ?: "");
 }
 
 /* By name; null: an argument that this call does not use. */
 static json_t *json_of_arguments(const struct slow_call *c)
 {
-	const struct plumb_call call = call_of(c);
+	struct described described;
+	struct plumb_call call;
 	json_t *texts = json_array();
 	char text[ARGUMENT_LEN];
 
+	describe(c, &described);
+	call = call_of(c, &described);
 	if (!c->has_arguments) {
 		json_decref(texts);
 		return json_null();
@@ -128,6 +183,24 @@ static json_t *json_of_arguments(const struct slow_call *c)
 	return texts;
 }
 
+/* Those that are known to be something, in the order of the arguments; the result's is last. */
+static json_t *json_of_descriptors(const struct slow_call *c)
+{
+	const struct plumb_descriptor *d = descriptors_of(c);
+	json_t *list = json_array();
+
+	for (int i = 0; i < 2; i++)
+		if (d[i].kind)
+			json_array_append_new(
+				list,
+				plumb_descriptor_json(
+					&d[i],
+					d[i].argument == SYSCALL_RESULT
+						? c->ret
+						: (int)c->arguments[(d[i].argument - 1) % 6]));
+	return list;
+}
+
 void arguments_add_json(const struct slow_call *c, json_t *j)
 {
 	json_t *numbers = c->has_arguments ? json_array() : json_null();
@@ -137,6 +210,7 @@ void arguments_add_json(const struct slow_call *c, json_t *j)
 		json_array_append_new(numbers, json_integer(c->arguments[i]));
 	json_object_set_new(j, "arguments", numbers);
 	json_object_set_new(j, "argument_text", json_of_arguments(c));
+	json_object_set_new(j, "descriptors", json_of_descriptors(c));
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	json_object_set_new(j, "error",
 			    has_failed(c) ? json_string(plumb_errno_name(c->ret)) : json_null());

@@ -43,14 +43,15 @@ void calls_begin(bool stacks, bool wakers)
 /* Drops the record of a call that is not over. */
 static void take_back(const struct recall *r)
 {
-	struct slow_call *list = (void *)slow_calls.list;
+	struct slow_record *list = (void *)slow_calls.list;
 
 	slow_calls.awaits = true; /* it comes again */
 	for (size_t i = slow_calls.n; i-- > 0;) {
-		const struct slow_call *c = &list[i];
+		const struct slow_call *c = &list[i].call;
 
 		if (c->tid != r->tid || c->end != r->end)
 			continue;
+		arguments_recall(c);
 		slow_calls.n--;
 		memmove(&list[i], &list[i + 1], (slow_calls.n - i) * sizeof(*list));
 		if (is_kept)
@@ -274,7 +275,8 @@ static void print(const void *record, FILE *out)
 }
 
 struct plumb_in_order slow_calls = {
-	.size = sizeof(struct slow_call),
+	.size = sizeof(struct slow_record),
+	.least = sizeof(struct slow_call),
 	.heading = print_heading,
 	.print = print,
 	.json_name = "call",

@@ -23,9 +23,11 @@ extern struct plumb_in_order slow_calls;
 /* The longest calls, which are kept from then on; never freed. */
 struct kept *calls_keep(void);
 
-/* --- arguments.c: "read(3, 0x7f00, 4096) = 12" --- */
+/* --- arguments.c: "read(3</a/file>, 0x7f00, 4096) = 12", of calls in slow_calls.list --- */
 
 void arguments_begin(void);
+/* C will be recorded again, without what its descriptors are. */
+void arguments_recall(const struct slow_call *c);
 void arguments_print(const struct slow_call *c, FILE *out);
 void arguments_add_json(const struct slow_call *c, json_t *j);
 

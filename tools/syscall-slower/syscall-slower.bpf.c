@@ -16,6 +16,8 @@ struct where {
 	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
 	__u64 asked[2]; /* the time that the call points to (struct syscall_shape) */
 	__u64 asked_known;
+	/* Of its descriptors (described.bpf.h): files, and those when it first left its CPU. */
+	__u64 values[8], files[2], held[2], noted;
 	__u64 dropped; /* the end of the thread's last call that was not recorded for lack of room
 			*/
 };
@@ -28,7 +30,7 @@ struct where {
 #define RETURN_CALL slow_call
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
-#include "asked.bpf.h"
+#include "described.bpf.h"
 
 const volatile __u32 with_stacks = 0;
 const volatile __u64 slower_min_ns = 0;
@@ -44,6 +46,7 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
 	t->own.cpu = cpu;
+	described_note(t, task);
 	if (t->preempted)
 		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
 	if (!with_stacks)
@@ -87,7 +90,7 @@ static __always_inline void timing_begin(struct call_thread *t, struct task_stru
 	const volatile struct syscall_shape *shape = shape_of(call);
 
 	(void)task;
-	t->own.asked_known = 0;
+	t->own.asked_known = t->own.noted = 0;
 	if (shape && shape->time)
 		asked_read(t, call);
 }
@@ -104,13 +107,17 @@ struct {
 	__uint(max_entries, 4096); /* set by the loader */
 } slow_calls SEC(".maps");
 
-static __always_inline void describe(struct slow_call *s, const struct timing_call *c,
-				     struct task_struct *task, struct call_thread *t)
+static __noinline int describe(struct slow_call *s, const struct timing_call *c,
+			       struct call_thread *t)
 {
 	static const struct slow_call empty;
-	struct pt_regs *regs = c->regs ? c->regs : syscall_registers();
+	struct task_struct *task = current_task();
+	struct pt_regs *regs;
 	int i;
 
+	if (!s || !c)
+		return 0;
+	regs = c->regs ? c->regs : syscall_registers();
 	*s = empty;
 	s->end = c->end;
 	s->ns = c->ns;
@@ -127,7 +134,7 @@ static __always_inline void describe(struct slow_call *s, const struct timing_ca
 		s->has_arguments = 1;
 	}
 	if (!t)
-		return;
+		return 0;
 	split_finish(t, task, s->cpu, c->ns);
 	for (i = 0; i < PLUMB_PARTS; i++)
 		s->off[i] = t->off[i];
@@ -148,6 +155,7 @@ static __always_inline void describe(struct slow_call *s, const struct timing_ca
 		s->kernel = t->own.longest_kernel;
 		s->user = t->own.longest_user;
 	}
+	return 0;
 }
 
 static __always_inline void count(__u32 cpu, __u64 n)
@@ -166,25 +174,29 @@ static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct task_struct *task;
+	struct slow_record *r;
 	struct call_thread *t;
-	struct slow_call *s;
 
 	if (is_filtered_at_exit(c->ns, syscall_error(c->call, c->call >> 32, c->ret))) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	task = current_task();
-	t = c->t ? c->t : inflight_get(task);
-	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);
-	if (!s) {
+	t = c->t ? c->t : inflight_get(current_task());
+	if (described_find(c, t)) {
+		r = bpf_ringbuf_reserve(&slow_calls, sizeof(*r), 0);
+		if (r)
+			described_copy(r->descriptors);
+	} else {
+		r = bpf_ringbuf_reserve(&slow_calls, sizeof(struct slow_call), 0);
+	}
+	if (!r) {
 		ledger_count(cpu, dropped);
 		if (t)
 			t->own.dropped = c->end;
 		return;
 	}
-	describe(s, c, task, t);
-	bpf_ringbuf_submit(s, 0);
+	describe(&r->call, c, t);
+	bpf_ringbuf_submit(r, 0);
 	count(cpu, 1);
 }
 
@@ -246,7 +258,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 	else
 		return false;
 	return_call(c.regs, &nr, &c.ret);
-	describe(&h->call, &c, task, t);
+	describe(&h->call, &c, t);
 	h->call.replaces = filtered ? 0 : t->ret.ended;
 	return true;
 }

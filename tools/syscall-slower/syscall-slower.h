@@ -6,6 +6,7 @@
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
 #include <plumb/bpf/sched/waker.h>
+#include <plumb/bpf/syscall/descriptor.h>
 
 struct slow_call {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
@@ -29,6 +30,12 @@ struct slow_call {
 	/* Of its longest sleep, and of its longest preemption; unknown: none, or not known. */
 	struct plumb_waker woken_by, preempted_by;
 	char comm[PLUMB_COMM_LEN];
+};
+
+/* What its descriptors are follows a call that has some. */
+struct slow_record {
+	struct slow_call call;
+	struct plumb_descriptor descriptors[2];
 };
 
 /*

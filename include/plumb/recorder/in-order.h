@@ -14,7 +14,8 @@
 #include <plumb/core/tool.h>
 
 struct plumb_in_order {
-	size_t size; /* of a record, which begins with its end: uint64_t, ns, CLOCK_MONOTONIC */
+	size_t size;  /* of a record, which begins with its end: uint64_t, ns, CLOCK_MONOTONIC */
+	size_t least; /* of a shorter one, to which zeros are added; 0: all have SIZE */
 	/* Print the first line, of headings, and a record's: what follows after the time. */
 	void (*heading)(FILE *out);
 	void (*print)(const void *record, FILE *out);

@@ -27,8 +27,9 @@ static void begin(void *context, struct plumb_run *run)
 static int add(void *context, const void *record, size_t size)
 {
 	struct plumb_in_order *o = context;
+	char *to;
 
-	if ((o->takes && !o->takes(record, size)) || size < o->size)
+	if ((o->takes && !o->takes(record, size)) || size < (o->least ?: o->size))
 		return 0;
 	if (o->n == o->room) {
 		o->room = o->room * 2 ?: 64;
@@ -36,7 +37,9 @@ static int add(void *context, const void *record, size_t size)
 		if (!o->list)
 			abort();
 	}
-	memcpy(o->list + o->n++ * o->size, record, o->size);
+	to = o->list + o->n++ * o->size;
+	memset(to, 0, o->size);
+	memcpy(to, record, size < o->size ? size : o->size);
 	return 0;
 }
 

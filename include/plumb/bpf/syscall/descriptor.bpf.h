@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * descriptor, BPF side: what a file is.  Each loop and copy is bounded; nothing is read of what
+ * files, pipes and sockets contain.
+ */
+#pragma once
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/core/file.bpf.h>
+#include <plumb/bpf/syscall/descriptor.h>
+
+/* include/uapi/linux/stat.h, magic.h, socket.h */
+#ifndef S_IFSOCK
+#define S_IFSOCK 0140000
+#endif
+#define S_IFIFO             0010000
+#define ANON_INODE_MAGIC    0x09041934
+#define PIPEFS_MAGIC        0x50495045
+#define DESCRIPTOR_AF_UNIX  1
+#define DESCRIPTOR_AF_INET  2
+#define DESCRIPTOR_AF_INET6 10
+#define UNIX_ADDRESS_LEN    108
+
+/*
+ * What the descriptors of a call are.  Only the programs at the ends of calls write it, of which
+ * one runs on a CPU at a time.
+ */
+PLUMB_MAP(plumb_descriptors, PERCPU_ARRAY, 2, __u32, struct plumb_descriptor);
+
+/*
+ * Adds the name of DENTRY; false: there is no room for another one.  The place is taken from D, of
+ * which the verifier does not know what it is: else it would follow each sum of lengths on its own.
+ */
+static __always_inline bool descriptor_name(struct plumb_descriptor *d, const struct dentry *dentry)
+{
+	__u32 at = *(volatile __u32 *)&d->length;
+	long n;
+
+	if (at >= PLUMB_DESCRIPTOR_LEN)
+		return false;
+	n = bpf_probe_read_kernel_str(&d->names[at], PLUMB_DESCRIPTOR_NAME,
+				      BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0 || n > PLUMB_DESCRIPTOR_NAME)
+		return false;
+	d->length = at + n;
+	return true;
+}
+
+static __always_inline struct mount *mount_of(struct vfsmount *vfs)
+{
+	return (void *)vfs - bpf_core_field_offset(struct mount, mnt);
+}
+
+/* From DENTRY in MOUNT up to the root of the mount namespace, or the process's own. */
+static __noinline int descriptor_walk(struct plumb_descriptor *d, struct dentry *dentry,
+				      struct mount *mount)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct dentry *root = BPF_CORE_READ(task, fs, root.dentry), *parent;
+	struct mount *top = mount_of(BPF_CORE_READ(task, fs, root.mnt)), *up;
+	bool has_room;
+	__u32 i;
+
+	if (!d)
+		return 0;
+	for (i = 0; i < PLUMB_DESCRIPTOR_DEPTH; i++) {
+		if (dentry == root && mount == top)
+			goto whole;
+		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+			up = BPF_CORE_READ(mount, mnt_parent);
+			if (up == mount)
+				goto whole;
+			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+			mount = up;
+			continue;
+		}
+		parent = BPF_CORE_READ(dentry, d_parent);
+		has_room = descriptor_name(d, dentry);
+		/* A file of no directory, such as a memfd, is its own parent. */
+		if (parent == dentry) {
+			d->flags |= PLUMB_DESCRIPTOR_DELETED;
+			goto whole;
+		}
+		if (!has_room)
+			return 0;
+		dentry = parent;
+	}
+	return 0;
+whole:
+	d->flags |= PLUMB_DESCRIPTOR_WHOLE;
+	return 0;
+}
+
+/* A file of a file system that has no paths: its dentry is its own parent, with no name but "/". */
+static __always_inline bool descriptor_has_path(const struct dentry *dentry)
+{
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	char first = 0;
+
+	if (BPF_CORE_READ(dentry, d_parent) != dentry)
+		return true;
+	bpf_probe_read_kernel(&first, 1, name);
+	return first && first != '/';
+}
+
+static __always_inline void descriptor_path(struct plumb_descriptor *d, struct file *file,
+					    struct super_block *sb)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct mount *mount = mount_of(BPF_CORE_READ(file, f_path.mnt));
+	bool is_root = dentry == BPF_CORE_READ(sb, s_root);
+	long n;
+
+	if (is_root || descriptor_has_path(dentry)) {
+		d->kind = PLUMB_DESCRIPTOR_PATH;
+		if (!is_root && !BPF_CORE_READ(dentry, d_hash.pprev))
+			d->flags |= PLUMB_DESCRIPTOR_DELETED;
+		descriptor_walk(d, dentry, mount);
+		return;
+	}
+	d->kind = PLUMB_DESCRIPTOR_OTHER;
+	n = bpf_probe_read_kernel_str(d->names, PLUMB_DESCRIPTOR_NAME,
+				      BPF_CORE_READ(sb, s_type, name));
+	d->length = n > 0 ? n : 0;
+}
+
+/* The address to which a unix socket is bound; false: none. */
+static __always_inline bool descriptor_unix(struct plumb_descriptor *d, const struct unix_sock *sk)
+{
+	struct unix_address *address = BPF_CORE_READ(sk, addr);
+	__u32 length;
+
+	if (!address)
+		return false;
+	/* Behind the family. */
+	length = BPF_CORE_READ(address, len) - 2;
+	if (!length || length > UNIX_ADDRESS_LEN)
+		return false;
+	if (bpf_probe_read_kernel(d->names, length,
+				  (void *)address +
+					  bpf_core_field_offset(struct unix_address, name) + 2))
+		return false;
+	d->length = length;
+	return true;
+}
+
+static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk), *peer;
+	struct pid *pid;
+
+	d->kind = PLUMB_DESCRIPTOR_SOCKET;
+	if (!sk)
+		return;
+	d->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	d->state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	d->type = BPF_CORE_READ(sk, sk_type);
+	d->protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (d->family == DESCRIPTOR_AF_UNIX && bpf_core_type_exists(struct unix_sock)) {
+		pid = BPF_CORE_READ(sk, sk_peer_pid);
+		if (pid && !plumb_config.pid_namespace)
+			d->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
+		if (descriptor_unix(d, (struct unix_sock *)sk))
+			return;
+		peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+		if (peer && descriptor_unix(d, (struct unix_sock *)peer))
+			d->flags |= PLUMB_DESCRIPTOR_PEER;
+		return;
+	}
+	if (d->family == DESCRIPTOR_AF_INET) {
+		d->local[0] = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		d->remote[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+	} else if (d->family == DESCRIPTOR_AF_INET6) {
+		BPF_CORE_READ_INTO((struct in6_addr *)d->local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO((struct in6_addr *)d->remote, sk, __sk_common.skc_v6_daddr);
+	} else {
+		return;
+	}
+	d->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	d->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+}
+
+/*
+ * Describes the file at ADDRESS, which the current thread has open, in plumb_descriptors.  (0:
+ * there is none; 1: it was closed during the call.)  Not static: so the verifier sees it once, not
+ * for each of its callers.
+ */
+__noinline int descriptor_describe(__u64 address, __u32 i, __u32 argument)
+{
+	struct plumb_descriptor *d = bpf_map_lookup_elem(&plumb_descriptors, &i);
+	struct file *file = (struct file *)address;
+	struct super_block *sb;
+	struct inode *inode;
+	__u32 type;
+
+	if (!d)
+		return 0;
+	__builtin_memset(d, 0, sizeof(*d));
+	if (!file)
+		return 0;
+	d->argument = argument;
+	if (address == 1) {
+		d->kind = PLUMB_DESCRIPTOR_CLOSED;
+		return 0;
+	}
+	inode = BPF_CORE_READ(file, f_inode);
+	sb = BPF_CORE_READ(inode, i_sb);
+	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+	d->inode = BPF_CORE_READ(inode, i_ino);
+	if (type == S_IFSOCK) {
+		descriptor_socket(d, file);
+	} else if (type == S_IFIFO && BPF_CORE_READ(sb, s_magic) == PIPEFS_MAGIC) {
+		d->kind = PLUMB_DESCRIPTOR_PIPE;
+		d->flags = BPF_CORE_READ(file, f_mode) & 3; /* FMODE_READ, FMODE_WRITE */
+	} else if (BPF_CORE_READ(sb, s_magic) == ANON_INODE_MAGIC) {
+		d->kind = PLUMB_DESCRIPTOR_ANON;
+		descriptor_name(d, BPF_CORE_READ(file, f_path.dentry));
+	} else {
+		descriptor_path(d, file, sb);
+	}
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * described: the files of a call's descriptors.
+ *
+ * They are looked up at the end of a slow call, before its thread can do anything else.  Another
+ * thread may have closed one meanwhile, and opened another under its number.  So when a thread
+ * first leaves its CPU inside of a call, the addresses of its files are noted: until the call ends
+ * it holds them, so that no other file has such an address.
+ */
+#pragma once
+
+#include "asked.bpf.h"
+#include <plumb/bpf/syscall/descriptor.bpf.h>
+
+#define CLOSED_MEANWHILE 1 /* instead of a file's address */
+
+/* The file of argument N, from 1 on, or of the result; 0: none.  VALUES: the arguments. */
+static __always_inline __u64 described_file(const __u64 values[8], __u32 n, long ret)
+{
+	__u64 fd = n == SYSCALL_RESULT ? (__u64)ret : values[(n - 1) & 7];
+
+	if (!n || (__s32)fd < 0)
+		return 0;
+	return (__u64)file_of((struct task_struct *)bpf_get_current_task(), fd);
+}
+
+/* Looks up the files of CALL, in or at whose end the current thread is. */
+static __noinline int described_look(struct call_thread *t, __u64 call, long ret)
+{
+	const volatile struct syscall_shape *shape = shape_of(call);
+
+	if (!t || !shape)
+		return 0;
+	syscall_read_arguments(return_registers(current_task()), call >> 32, t->own.values);
+	t->own.files[0] = described_file(t->own.values, shape->descriptors[0], ret);
+	t->own.files[1] = described_file(t->own.values, shape->descriptors[1], ret);
+	return 0;
+}
+
+/* The current thread leaves its CPU. */
+static __always_inline void described_note(struct call_thread *t, struct task_struct *task)
+{
+	const volatile struct syscall_shape *shape;
+	__u64 call;
+
+	if (t->own.noted)
+		return;
+	t->own.noted = 1;
+	call = syscall_word(return_number(return_registers(task)), syscall_abi(task));
+	shape = shape_of(call);
+	t->own.held[0] = t->own.held[1] = 0;
+	if (!shape || !shape->descriptors[0])
+		return;
+	described_look(t, call, -1);
+	t->own.held[0] = t->own.files[0];
+	t->own.held[1] = t->own.files[1];
+}
+
+/* Describes the files of the call that has ended, of which the state is T; false: it has none. */
+static __always_inline bool described_find(const struct timing_call *c, struct call_thread *t)
+{
+	const volatile struct syscall_shape *shape = shape_of(c->call);
+
+	if (!t || !shape || !shape->descriptors[0] ||
+	    !syscall_keeps_arguments(c->call, c->call >> 32, c->ret))
+		return false;
+	described_look(t, c->call, c->ret);
+	if (t->own.noted && t->own.held[0] && t->own.files[0] != t->own.held[0])
+		t->own.files[0] = CLOSED_MEANWHILE;
+	if (t->own.noted && t->own.held[1] && t->own.files[1] != t->own.held[1])
+		t->own.files[1] = CLOSED_MEANWHILE;
+	if (!t->own.files[0] && !t->own.files[1])
+		return false;
+	descriptor_describe(t->own.files[0], 0, shape->descriptors[0]);
+	descriptor_describe(t->own.files[1], 1, shape->descriptors[1]);
+	return true;
+}
+
+/* What descriptor_describe() has found. */
+static __always_inline void described_copy(struct plumb_descriptor to[2])
+{
+	struct plumb_descriptor *d;
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < 2; i++) {
+		d = bpf_map_lookup_elem(&plumb_descriptors, &(__u32){i});
+		bpf_probe_read_kernel(&to[i], sizeof(*to), d);
+	}
+}
