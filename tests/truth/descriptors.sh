@@ -20,22 +20,24 @@ run() {
 
 found='[$all[] | .call // empty | select(.descriptors != [])]'
 
+has_no_arguments() {
+	jq -s -e 'any(.[].call; . and .arguments == null)' "what-$1.json" >/dev/null
+}
+
 check_mechanism() {
 	forced "what-$1" "$1" || return
 	evidence "what-$1.json" "what-$1.err" opened.truth
-	if jq -e '.call | select(.arguments == null)' "what-$1.json" >/dev/null; then
+	if has_no_arguments "$1"; then
 		holds "without arguments there are no descriptors, $1" "what-$1.json" "$found | length == 0"
 		return
 	fi
+	# Other calls are slow, too, where the machine is emulated.
 	holds "each descriptor is what it was, though its number is another file's by now, $1" "what-$1.json" "$found"' as $found
-		| [$truth[0].calls[]] as $true
-		| if ($found | length) == ($true | length) then . else error("\($found | length) of \($true | length)") end
-		| [range($true | length) | select($found[.] as $f | $true[.] as $t | $f.descriptors[0] as $d
+		| [$truth[0].calls[] | . as $t | select(any($found[]; . as $f | $f.descriptors[0] as $d
 			| $f.syscall == $t.syscall and $f.ret == ($t.ret | if . < 0 then $f.ret else . end) and $d.fd == $t.fd
 				and $d.argument == 0 and $d.kind == $t.kind
 				and ($d.text == $t.text or (($t.text | length) > 300 and ($d.text | length) > 256
-					and ($d.text | startswith(".../")) and ($t.text | endswith($d.text[3:]))))
-			| not) | [$found[.], $true[.]]]
+					and ($d.text | startswith(".../")) and ($t.text | endswith($d.text[3:]))))) | not)]
 		| if . == [] then true else error("\(.[0])") end' --slurpfile truth opened.truth
 	holds "... so is the one that a call returned, $1" "what-$1.json" "$found"'
 		| [.[] | select(.syscall == "accept4").descriptors[1] | [.argument, .fd > 2, .text]]
@@ -54,7 +56,6 @@ check() {
 		check_mechanism "$mech"
 	done
 	evidence what-text.json
-	jq -e '.call | select(.arguments == null)' what-raw_tracepoint.json >/dev/null 2>&1 && return
 	claim "the text has them behind their numbers" grep -qE ' read\([0-9]+<pipe:\[[0-9]+\] read end>, 0x[0-9a-f]+, 8\) = 8' what-text.json
 	claim "... and a file's" grep -qE ' flock\([0-9]+</.*/plumb-deleted \(deleted\)>, LOCK_EX\) = 0' what-text.json
 	claim "... escaped" grep -qF '\x0a' what-text.json

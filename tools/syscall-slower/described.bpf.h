@@ -61,6 +61,9 @@ static __always_inline bool described_find(const struct timing_call *c, struct c
 {
 	const volatile struct syscall_shape *shape = shape_of(c->call);
 
+	/* Where a tracepoint has no way to a call's arguments, the record has none. */
+	if (!c->regs && !syscall_registers())
+		return false;
 	if (!t || !shape || !shape->descriptors[0] ||
 	    !syscall_keeps_arguments(c->call, c->call >> 32, c->ret))
 		return false;

@@ -24,28 +24,24 @@
 #include <unistd.h>
 #include <plumb/syscalls/arguments.h>
 
-/* A flag; one of the values of some bits, or of all. */
-#define F(name)                                                                                    \
-	{                                                                                          \
-		name, name, #name                                                                  \
-	}
-#define V(name, mask)                                                                              \
-	{                                                                                          \
-		name, mask, #name                                                                  \
-	}
-#define E(name)                                                                                    \
-	{                                                                                          \
-		name, UINT32_MAX, #name                                                            \
-	}
-#define END                                                                                        \
-	{                                                                                          \
-	}
+/* The C library's O_LARGEFILE is 0, since it has no calls without it. */
+#if defined(__aarch64__)
+#define LARGEFILE 0400000
+#else
+#define LARGEFILE 0100000
+#endif
 
 /* clang-format off */
+/* A flag; one of the values of some bits, or of all. */
+#define F(name)       {name, name, #name}
+#define V(name, mask) {name, mask, #name}
+#define E(name)       {name, UINT32_MAX, #name}
+#define END           {}
+
 static const struct plumb_value_name open_flags[] = {
 	V(O_RDONLY, O_ACCMODE), V(O_WRONLY, O_ACCMODE), V(O_RDWR, O_ACCMODE),
 	F(O_CREAT), F(O_EXCL), F(O_NOCTTY), F(O_TRUNC), F(O_APPEND), F(O_NONBLOCK), F(O_SYNC), F(O_DSYNC), F(O_ASYNC),
-	F(O_DIRECT), {0100000, 0100000, "O_LARGEFILE"}, F(O_NOFOLLOW), F(O_NOATIME), F(O_CLOEXEC), F(O_PATH),
+	F(O_DIRECT), {LARGEFILE, LARGEFILE, "O_LARGEFILE"}, F(O_NOFOLLOW), F(O_NOATIME), F(O_CLOEXEC), F(O_PATH),
 	F(O_TMPFILE), F(O_DIRECTORY), END
 };
 /* Without the access mode: pipe2, dup3. */
