@@ -10,9 +10,7 @@
 #include <plumb/bpf/syscall/descriptor.h>
 
 /* include/uapi/linux/stat.h, magic.h, socket.h */
-#ifndef S_IFSOCK
-#define S_IFSOCK 0140000
-#endif
+#define S_IFSOCK            0140000
 #define S_IFIFO             0010000
 #define ANON_INODE_MAGIC    0x09041934
 #define PIPEFS_MAGIC        0x50495045
