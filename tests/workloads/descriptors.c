@@ -15,11 +15,10 @@
 #include <sys/timerfd.h>
 #include <sys/un.h>
 
-const char usage[] =
-	"Usage: descriptors DIRECTORY\n"
-	"Make calls of 100 ms on files in DIRECTORY and in /dev/shm, and others.\n"
-	"\n"
-	"Gates: ready, go.\n";
+const char usage[] = "Usage: descriptors DIRECTORY\n"
+		     "Make calls of 100 ms on files in DIRECTORY and in /dev/shm, and others.\n"
+		     "\n"
+		     "Gates: ready, go.\n";
 
 #define WAIT_NS 100000000
 #define MOST    32
