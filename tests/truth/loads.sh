@@ -10,6 +10,7 @@ file-io-breakdown
 offcpu-time --wakers
 wall-time
 runq-latency
+runq-latency --who
 slab-latency
 syscall-breakdown -s getppid
 syscall-breakdown -s getppid --above=90

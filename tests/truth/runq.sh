@@ -47,6 +47,35 @@ throttle() {
 	detach throttling quota
 	open_gate throttled end
 	finish throttled "$pid"
+
+	start over causes quota 1500
+	echo "$pid" >"$top/plumb-throttled-$$/cgroup.procs"
+	attach who-throttles -p "$pid" -c c-victim --who
+	attached
+	grep -h throttled "$top/plumb-throttled-$$/cpu.stat" >over.before
+	open_gate over go
+	await 30 [ -e over.gates/done ]
+	grep -h throttled "$top/plumb-throttled-$$/cpu.stat" >over.after
+	detach who-throttles
+	open_gate over end
+	finish over "$pid"
+	echo "/plumb-throttled-$$" >over.cgroup
+}
+
+# Beside another process, of nice 5, on one CPU.
+compete() {
+	start hog causes hog 1500
+	attach who-waits -p "$pid" --who -b tid
+	attach who-each -p "$pid" --who 0.3
+	attach who-not -p "$pid"
+	launch who-says -p "$pid" --who
+	await 30 is_tracing who-says
+	attached
+	open_gate hog go
+	await 60 [ -e hog.gates/done ]
+	detach who-waits who-each who-not who-says
+	open_gate hog end
+	finish hog "$pid"
 }
 
 run() {
@@ -84,6 +113,8 @@ run() {
 		open_gate held end
 	fi
 	finish held "$pid"
+
+	compete
 
 	start woken wakes 300
 	attach wakeups -p "$pid" -b comm
@@ -153,6 +184,36 @@ woken() {
 		--slurpfile truth woken.truth --arg kind "$1" --argjson more "$more"
 }
 
+# throttled_ns FILE - what cpu.stat said
+throttled_ns() {
+	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$1"
+}
+
+# What the lists of --who have in common with the rows, and with what the hog's own clock says.
+who() {
+	evidence who-waits.json who-waits.err hog.truth
+	holds "--who: all waits are in both of its lists" who-waits.json '($last.rows | map(.sum) | add) as $sum
+		| ($last.who.waited | map(.sum) | add) == $sum and ($last.who.meanwhile | map(.sum) | add) == $sum
+		and ($last.who.waited | map(.count) | add) == ($last.rows | map(.count) | add)'
+	holds "... the hog had the CPU as long as its own clock says, at nice 5" who-waits.json \
+		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
+			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
+			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.what, .comm, .policy, .nice, .priority]] | unique)
+				== [["thread", "c-hog", "other", 5, null]]' --slurpfile truth hog.truth
+	holds "... the thread that waited is named, with its nice value and its only CPU" who-waits.json \
+		'$truth[0].calls[0] as $t | $last.who.waited[] | select(.tid == $t.tid)
+			| .comm == "c-victim" and .policy == "other" and .nice == 0 and (.cpus | test("^[0-9]+$"))' --slurpfile truth hog.truth
+	evidence who-each.json who-each.err
+	# Sums are read a little later than rows.
+	holds "... intervals have the parts of the whole" who-each.json '([$all[].rows[].sum] | add) as $sum | ($all | length) > 2
+		and ([$all[].who.waited[].sum] | add) == $sum and ([$all[].who.meanwhile[].sum] | add) == $sum'
+	evidence who-not.json who-not.err
+	holds "without --who there are no such lists" who-not.json '$last | has("who") | not'
+	evidence who-says.json who-says.err
+	like "--who: to people, too" "$(cat who-says.json)" \
+		$'waited for a CPU, [^\n]* in all:\n +[^ ]+ +[0-9.]+%  c-victim/[0-9]+ \\(nice 0\\), only on CPU [0-9]+\n.*meanwhile on their CPUs:\n +[^ ]+ +[0-9.]+%  ([^ ]+/[0-9]+ \\((nice|[a-z]+,?) -?[0-9]+|\\[)'
+}
+
 check() {
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
@@ -201,6 +262,7 @@ check() {
 		holds "-p of a process that sleeps captures nothing" other.json '$last.rows == []'
 	fi
 
+	who
 	evidence wakeups.json wakeups.err woken.truth
 	for kind in near far beside nice fifo timer; do
 		woken "$kind"
@@ -219,6 +281,14 @@ check() {
 			'[$last.rows[] | select(.key.state == "preempted" or .key.state == "throttled")] | (map(.sum) | add) as $all
 				| map(select(.key.waker.event == "throttling"))
 				| (map(.sum) | add) >= $all * 0.5 and (map(.max) | max) > 50000000'
+		evidence who-throttles.json who-throttles.err over.before over.after over.truth
+		# The kernel's account begins a little later: from 6.18 on when the thread next tries to return to user mode.
+		holds "--who: the quota is a part of its own, at least as long as the kernel says, with the cgroup and its limit" who-throttles.json \
+			'($from | tonumber) as $from | ($to | tonumber) as $to | ($truth[0].calls[] | select(.comm == "c-victim")) as $t
+				| [$last.who.meanwhile[] | select(.what == "quota")] | length == 1
+				and (.[0] | .quota == 10000000 and .period == 100000000 and .cgroup == $cgroup
+				and .sum >= ($to - $from) * 0.9 - 20000000 and .sum <= $t.wall - $t.cpu + 0.03 * $t.wall)' --slurpfile truth over.truth \
+			--arg from "$(throttled_ns over.before)" --arg to "$(throttled_ns over.after)" --arg cgroup "$(cat over.cgroup)"
 	else
 		skip "a thread whose cgroup is throttled waits" "no controller of CPU quotas is mounted"
 	fi

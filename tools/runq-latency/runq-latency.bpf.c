@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#define SCHED_MEANWHILE
 #include <plumb/bpf/sched/offcpu.bpf.h>
+#include <plumb/bpf/sched/meanwhile.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 
 #define PLUMB_KEY struct plumb_who
@@ -29,6 +31,8 @@ static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 	}
 	wait = sched_waited(stay, ~0ULL);
 	hist_record(key_cpu_slot(task, &key, cpu), cpu, wait, 0, false);
+	if (plumb_config.meanwhile)
+		meanwhile_wait(cpu, stay->began - wait, stay->began);
 }
 
 static __always_inline void offcpu_leaves(struct bpf_raw_tracepoint_args *ctx,

@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.inflight = &runq_inflight,
+		.meanwhile = true,
 	};
 
 	return plumb_main(argc, argv, &tool);

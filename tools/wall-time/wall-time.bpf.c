@@ -52,7 +52,7 @@ struct task_struct___io {
 	unsigned int in_iowait : 1;
 } __attribute__((preserve_access_index));
 
-_Static_assert(WALL_REALTIME == SCHED_REALTIME, "as in turns");
+_Static_assert(WALL_REALTIME == PLUMB_REALTIME, "as in turns");
 
 /* --- rows --- */
 

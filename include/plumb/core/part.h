@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,6 +91,8 @@ struct plumb_part {
 	void (*fit)(struct plumb_table *t, FILE *out);
 	/* A line of the footer. */
 	void (*footer)(const struct plumb_report *r, FILE *out);
+	/* Adds to a report: lines below the rows to OUT, or, if that is NULL, members to JSON. */
+	void (*add)(const struct plumb_report *r, FILE *out, json_t *json);
 	/* Whether this part takes the interval in progress now.  ASKED: SIGUSR1 has come. */
 	bool (*is_due)(bool asked);
 	int (*progress)(const struct plumb_report *r);
@@ -131,6 +134,7 @@ int plumb_parts_may_report(void);
 int plumb_parts_interval(const struct plumb_report *r);
 void plumb_parts_fit(struct plumb_table *t, FILE *out);
 void plumb_parts_footer(const struct plumb_report *r, FILE *out);
+void plumb_parts_add(const struct plumb_report *r, FILE *out, json_t *json);
 bool plumb_parts_are_due(bool asked);
 int plumb_parts_progress(const struct plumb_report *r);
 void plumb_parts_ended(const char *how);

@@ -378,6 +378,7 @@ struct plumb_tool {
 	/* Ring buffers: PLUMB_MAX_RINGS, or ended by one with map NULL. */
 	const struct plumb_ring *rings;
 	const struct plumb_inflight *inflight; /* calls that have not ended; NULL: not reported */
+	bool meanwhile; /* its programs include sched/meanwhile.bpf.h: --who */
 	const struct plumb_stacking *stacking; /* of stacks.h; NULL: it takes no stacks */
 };
 

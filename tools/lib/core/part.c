@@ -160,6 +160,11 @@ void plumb_parts_footer(const struct plumb_report *r, FILE *out)
 	CALL(footer, r, out);
 }
 
+void plumb_parts_add(const struct plumb_report *r, FILE *out, json_t *json)
+{
+	CALL(add, r, out, json);
+}
+
 bool plumb_parts_are_due(bool asked)
 {
 	for (const struct plumb_part *const *p = plumb_parts; *p; p++)

@@ -261,6 +261,7 @@ void plumb_report_add_own(json_t *json, const struct plumb_report *r)
 		tool->files->report_json(json, r);
 	if (tool->view.report_json)
 		tool->view.report_json(json, r);
+	plumb_parts_add(r, NULL, json);
 }
 
 static int rows_of_tool(const void *report, FILE *out)

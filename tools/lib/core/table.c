@@ -254,6 +254,7 @@ void plumb_report_table(const struct plumb_report *r, FILE *out)
 		narrow(&t, out);
 		print_rows(&t, out);
 	}
+	plumb_parts_add(r, out, NULL);
 	if (in_flight)
 		in_flight->print(r, out);
 	if (r->final)

@@ -74,7 +74,8 @@ static int own_members(const struct plumb_report *r, char **own)
 	json_t *json;
 
 	*own = NULL;
-	if (!r->run->tool->files && (!view->report_json || view->json_of_rows))
+	if (!r->run->tool->files && !r->run->tool->meanwhile &&
+	    (!view->report_json || view->json_of_rows))
 		return 0;
 	json = json_object();
 	plumb_report_add_own(json, r);

@@ -32,14 +32,15 @@ struct plumb_config {
 	/* key */
 	__u32 by; /* PLUMB_BY_* and the tool's own bits */
 	/* hist */
-	__u32 cpus;    /* possible CPUs */
-	__u32 slots;   /* --max-keys + 1, for [other] */
-	__u32 second;  /* offset from a key's slot to the slot of its second measure; 0: none */
-	__u32 split;   /* 1: split the time of calls into parts (split.h) */
-	__u32 parts;   /* parts of that time which are off the CPU */
-	__u32 off_cpu; /* 1: also measure the off-CPU time of calls */
-	__u32 waits;   /* 1: time waits for a CPU from the wakeup (sched.bpf.h) */
-	__u32 wakers;  /* record wakers: 0 or PLUMB_WAKERS_* (waker.h) */
+	__u32 cpus;      /* possible CPUs */
+	__u32 slots;     /* --max-keys + 1, for [other] */
+	__u32 second;    /* offset from a key's slot to the slot of its second measure; 0: none */
+	__u32 split;     /* 1: split the time of calls into parts (split.h) */
+	__u32 parts;     /* parts of that time which are off the CPU */
+	__u32 off_cpu;   /* 1: also measure the off-CPU time of calls */
+	__u32 waits;     /* 1: time waits for a CPU from the wakeup (sched.bpf.h) */
+	__u32 meanwhile; /* 1: sum up what happened while threads waited (meanwhile.bpf.h) */
+	__u32 wakers;    /* record wakers: 0 or PLUMB_WAKERS_* (waker.h) */
 	__u32 preempt_count; /* PLUMB_PREEMPT_COUNT_*: how to read the preemption count (waker.h) */
 	__u32 precision, buckets;
 	__u32 shards;      /* histograms per slot: cpus, or a power of two */

@@ -32,6 +32,65 @@ static __always_inline bool sched_is_throttled(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+/* The thread's group, of its cgroup, by address; 0: this kernel has none. */
+static __always_inline __u64 sched_group(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_task_group))
+		return 0;
+	return (__u64)BPF_CORE_READ(task, sched_task_group);
+}
+
+/* The group above; 0: none is. */
+static __always_inline __u64 sched_group_above(__u64 group)
+{
+	return (__u64)BPF_CORE_READ((struct task_group *)group, parent);
+}
+
+/* An int up to 6.17. */
+struct cfs_rq___throttled {
+	unsigned int throttled : 1;
+} __attribute__((preserve_access_index));
+
+/* Whether the quota of GROUP itself is used up, on CPU. */
+static __always_inline bool sched_group_is_throttled(__u64 group, __u32 cpu)
+{
+	struct cfs_rq **queues = BPF_CORE_READ((struct task_group *)group, cfs_rq);
+	struct cfs_rq___throttled *queue = NULL;
+
+	bpf_core_read(&queue, sizeof(queue), queues + cpu);
+	return BPF_CORE_READ_BITFIELD_PROBED(queue, throttled);
+}
+
+#define SCHED_GROUPS_DEEP 8
+
+/* Of the thread's groups, the one whose quota is used up on CPU; 0: none is. */
+static __always_inline __u64 sched_throttled_group(struct task_struct *task, __u32 cpu)
+{
+	__u64 group = sched_is_throttled(task) ? sched_group(task) : 0;
+	int i;
+
+	for (i = 0; i < SCHED_GROUPS_DEEP && group; i++) {
+		if (sched_group_is_throttled(group, cpu))
+			break;
+		group = sched_group_above(group);
+	}
+	return group;
+}
+
+/*
+ * When GROUP last got a new quota, ns, CLOCK_MONOTONIC: a period before its timer expires; 0: not
+ * known.
+ */
+static __always_inline __u64 sched_group_refilled(__u64 group)
+{
+	struct task_group *tg = (struct task_group *)group;
+
+	if (!bpf_core_field_exists(tg->cfs_bandwidth.period_timer.node.expires))
+		return 0;
+	return BPF_CORE_READ(tg, cfs_bandwidth.period_timer.node.expires) -
+	       BPF_CORE_READ(tg, cfs_bandwidth.period);
+}
+
 /*
  * ns that the current thread has been on CPUs, by the scheduler's own account, which is up to date
  * when it leaves one.  So it is known when it got a CPU even if that switch was not seen: some

@@ -15,7 +15,7 @@
  *
  * A tool that needs the waker of a thread defines SCHED_WAKERS, and marks the threads by
  * sched_asleep(). One that tells a wait for an idle CPU to wake from one for a busy CPU defines
- * SCHED_IDLE.
+ * SCHED_IDLE. One that tells what happened while threads waited defines SCHED_MEANWHILE.
  *
  * Programs on sched_switch, sched_waking and sched_wakeup_new run with interrupts disabled: none
  * can be preempted, not by each other and not on 7.x.
@@ -27,8 +27,10 @@
 #include <plumb/bpf/sched/sched-state.bpf.h>
 #include <plumb/bpf/sched/waker.h>
 #ifdef SCHED_WAKERS
-#include <plumb/bpf/sched/turns.bpf.h>
 #include <plumb/bpf/sched/waker.bpf.h>
+#endif
+#if defined(SCHED_WAKERS) || defined(SCHED_MEANWHILE)
+#include <plumb/bpf/sched/turns.bpf.h>
 #endif
 
 /*
@@ -191,7 +193,9 @@ static __always_inline void sched_switched(struct bpf_raw_tracepoint_args *ctx,
 	s->since = plumb_config.waits ? sched_wait_end(ctx->args[2], &place) : 0;
 #ifdef SCHED_WAKERS
 	sched_take_waker(s, place);
-	if (plumb_config.wakers)
+#endif
+#if defined(SCHED_WAKERS) || defined(SCHED_MEANWHILE)
+	if (plumb_config.wakers || plumb_config.meanwhile)
 		sched_turn_ends(task, cpu, now);
 #endif
 }

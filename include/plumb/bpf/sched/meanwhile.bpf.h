@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * meanwhile, BPF side: what happened on a CPU while a thread waited for it, summed by time: which
+ * threads had the CPU, how long it was idle, how long the quota of the thread's cgroup was used up.
+ * The loader's part of that name sets plumb_config.meanwhile, and reads the sums.
+ *
+ * A tool defines SCHED_MEANWHILE before it includes sched.bpf.h, unless it defines SCHED_WAKERS.
+ */
+#pragma once
+
+#include <plumb/bpf/sched/turns.bpf.h>
+
+/* The loader sets both sizes, if they are needed. */
+PLUMB_MAP(plumb_meanwhile, HASH, 1, struct plumb_meanwhile, struct plumb_meanwhile_sum);
+PLUMB_MAP(plumb_meanwhile_paths, HASH, 1, __u64, struct plumb_meanwhile_path);
+
+/* Too large for the stack. */
+PLUMB_MAP(plumb_meanwhile_new, PERCPU_ARRAY, 1, __u32, struct plumb_meanwhile_path);
+
+static __always_inline void meanwhile_add(const struct plumb_meanwhile *key, __u64 ns)
+{
+	const struct plumb_meanwhile unknown = {.kind = PLUMB_MEANWHILE_UNKNOWN};
+	const struct plumb_meanwhile_sum none = {};
+	struct plumb_meanwhile_sum *sum = bpf_map_lookup_elem(&plumb_meanwhile, key);
+
+	if (!sum) {
+		bpf_map_update_elem(&plumb_meanwhile, key, &none, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&plumb_meanwhile, key);
+	}
+	/* There is no room; of this one the loader has made some. */
+	if (!sum && key->kind != PLUMB_MEANWHILE_WAITER)
+		sum = bpf_map_lookup_elem(&plumb_meanwhile, &unknown);
+	if (!sum)
+		return;
+	atomic_add(&sum->ns, ns);
+	atomic_add(&sum->count, 1);
+}
+
+/* Renamed in 6.15. */
+struct kernfs_node___old {
+	struct kernfs_node *parent;
+} __attribute__((preserve_access_index));
+struct kernfs_node___new {
+	struct kernfs_node *__parent;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct kernfs_node *node_above(struct kernfs_node *node)
+{
+	struct kernfs_node___new *new = (void *)node;
+
+	if (bpf_core_field_exists(new->__parent))
+		return BPF_CORE_READ(new, __parent);
+	return BPF_CORE_READ((struct kernfs_node___old *)node, parent);
+}
+
+/* Keeps the path of a cgroup: nobody can ask for it once the cgroup has been removed. */
+static __always_inline void meanwhile_keep_path(struct kernfs_node *node, __u64 id)
+{
+	struct plumb_meanwhile_path *path;
+	__u32 zero = 0, i;
+
+	if (bpf_map_lookup_elem(&plumb_meanwhile_paths, &id))
+		return;
+	path = bpf_map_lookup_elem(&plumb_meanwhile_new, &zero);
+	if (!path)
+		return;
+	for (i = 0; i < PLUMB_MEANWHILE_DEPTH; i++) {
+		path->names[i][0] = 0;
+		if (node)
+			bpf_probe_read_kernel_str(path->names[i], PLUMB_MEANWHILE_NAME,
+						  BPF_CORE_READ(node, name));
+		node = node ? node_above(node) : NULL;
+	}
+	path->cut = node && node_above(node);
+	bpf_map_update_elem(&plumb_meanwhile_paths, &id, path, BPF_ANY);
+}
+
+/* For NS, the current thread could not run: the quota of GROUP was used up. */
+__noinline int meanwhile_quota(__u64 group, __u64 ns)
+{
+	struct plumb_meanwhile key = {.kind = PLUMB_MEANWHILE_QUOTA};
+	struct task_group *tg = (struct task_group *)group;
+	struct kernfs_node *node = BPF_CORE_READ(tg, css.cgroup, kn);
+
+	if (bpf_core_field_exists(tg->cfs_bandwidth.quota)) {
+		key.quota = BPF_CORE_READ(tg, cfs_bandwidth.quota);
+		key.period = BPF_CORE_READ(tg, cfs_bandwidth.period);
+	}
+	key.cgroup = BPF_CORE_READ(node, id);
+	meanwhile_keep_path(node, key.cgroup);
+	meanwhile_add(&key, ns);
+	return 0;
+}
+
+/* For NS, turn INDEX of CPU was in progress, or unknown ones. */
+__noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
+{
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	struct plumb_meanwhile key = {};
+	struct sched_turn *turn;
+
+	if (turns && index < SCHED_TURNS) {
+		turn = &turns->all[index];
+		key.kind = turn->tid ? PLUMB_MEANWHILE_THREAD : PLUMB_MEANWHILE_IDLE;
+		if (turn->tid) {
+			key.pid = turn->pid;
+			key.tid = turn->tid;
+			key.nice = turn->nice;
+			key.policy = turn->policy;
+			key.priority = turn->priority;
+			__builtin_memcpy(key.comm, turn->comm, sizeof(key.comm));
+			name_trim((__u64 *)key.comm, 2);
+		}
+	}
+	meanwhile_add(&key, ns);
+	return 0;
+}
+
+/* The current thread has waited for NS. */
+__noinline int meanwhile_waited(__u64 ns)
+{
+	struct task_struct *task = current_task();
+	struct plumb_meanwhile key = {.kind = PLUMB_MEANWHILE_WAITER};
+	__u32 size = bpf_core_type_size(struct cpumask);
+
+	key.pid = current_pid(task);
+	key.tid = current_tid(task);
+	key.nice = sched_nice(task);
+	key.policy = current_read(task, policy);
+	key.priority = current_read(task, rt_priority);
+	bpf_get_current_comm(key.comm, sizeof(key.comm));
+	name_trim((__u64 *)key.comm, 2);
+	if (size > sizeof(key.allowed)) {
+		key.n_allowed = current_read(task, nr_cpus_allowed);
+		size = sizeof(key.allowed);
+	}
+	bpf_core_read(key.allowed, size, &task->cpus_mask);
+	meanwhile_add(&key, ns);
+	return 0;
+}
+
+/* Which of the groups that are or were throttled are the current thread's, or above it. */
+static __always_inline __u32 meanwhile_groups(const struct sched_turns *turns)
+{
+	__u64 group = sched_group(current_task());
+	__u32 i, set = 0;
+
+	for (i = 0; i < 4; i++) {
+		set |= sched_set_of(turns, group);
+		group = sched_group_above(group);
+	}
+	return set;
+}
+
+/*
+ * The current thread waited in turn AT of CPU, from BEGAN to ENDED; THROTTLED: those of its groups
+ * that were when the turn began.
+ */
+__noinline int meanwhile_in_turn(__u32 cpu, __u32 at, __u64 began, __u64 ended, __u32 throttled)
+{
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	__u32 bit = sched_lowest(throttled);
+	const struct sched_turn *turn;
+	__u64 until = began;
+
+	if (!turns)
+		return 0;
+	turn = &turns->all[at & (SCHED_TURNS - 1)];
+	if (bit) {
+		until = ended;
+		if (turn->refilled == bit && turn->since < ended)
+			until = turn->since > began ? turn->since : began;
+		if (until > began)
+			meanwhile_quota(turns->groups[sched_number(bit) & (SCHED_GROUPS - 1)],
+					until - began);
+	}
+	if (until < ended)
+		meanwhile_turn(cpu, at, ended - until);
+	return 0;
+}
+
+/*
+ * The current thread waited from FROM to TO for CPU, and then got it.  A quota is used up from when
+ * a thread of the group left for that reason until the group is seen to have one again.
+ */
+__noinline int meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
+{
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	struct sched_turn *before;
+	__u64 began, ended, known = 0;
+	__u32 i, at, groups;
+
+	if (!turns || from >= to)
+		return 0;
+	meanwhile_waited(to - from);
+	groups = meanwhile_groups(turns);
+	for (i = 1; i < SCHED_TURNS; i++) {
+		at = (turns->n - i) & (SCHED_TURNS - 1);
+		before = &turns->all[(at - 1) & (SCHED_TURNS - 1)];
+		ended = turns->all[at].ended;
+		began = before->ended;
+		if (!began || began > ended || ended <= from)
+			break;
+		if (began < from)
+			began = from;
+		if (ended > to)
+			ended = to;
+		if (began >= ended)
+			continue;
+		known += ended - began;
+		meanwhile_in_turn(cpu, at, began, ended, before->throttled & groups);
+	}
+	if (known < to - from)
+		meanwhile_turn(cpu, SCHED_TURNS, to - from - known);
+	return 0;
+}
