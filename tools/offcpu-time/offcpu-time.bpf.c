@@ -20,6 +20,7 @@ struct offcpu_thread {
 #define PLUMB_THREAD struct offcpu_thread
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/sched/offcpu.bpf.h>
+#include <plumb/bpf/sched/meanwhile.bpf.h>
 #include "stack-again.bpf.h"
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
@@ -92,6 +93,10 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 		return;
 	totals_add_call(totals, 0);
 	totals_add_time(totals, ns);
+	if (plumb_config.meanwhile && t->preempted)
+		meanwhile_wait(cpu, came - ns, came);
+	else if (plumb_config.meanwhile && stay)
+		meanwhile_wait(cpu, came - sched_waited(stay, ns), came);
 }
 
 static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,

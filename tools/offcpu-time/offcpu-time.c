@@ -232,6 +232,7 @@ int main(int argc, char **argv)
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.inflight = &asleep,
+		.meanwhile = true,
 		.stacking = &plumb_stacking,
 	};
 
