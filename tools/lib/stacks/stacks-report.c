@@ -10,6 +10,7 @@
 #include <plumb/core/inflight.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
+#include <plumb/core/part.h>
 #include <plumb/core/report.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/thread.h>
@@ -166,6 +167,7 @@ static void print_table(const struct plumb_report *r, const struct plumb_stacks 
 			percent(rest, whole), n - top);
 	if (!n)
 		fputs("(no stacks)\n", out);
+	plumb_parts_add(r, out, NULL);
 	if (r->run->tool->inflight)
 		plumb_flights_print(r, out);
 	if (r->final)
