@@ -171,8 +171,7 @@ __noinline int meanwhile_in_turn(__u32 cpu, __u32 at, __u64 began, __u64 ended, 
 		if (turn->refilled == bit && turn->since < ended)
 			until = turn->since > began ? turn->since : began;
 		if (until > began)
-			meanwhile_quota(turns->groups[sched_number(bit) & (SCHED_GROUPS - 1)],
-					until - began);
+			meanwhile_quota(*sched_group_at(turns, bit), until - began);
 	}
 	if (until < ended)
 		meanwhile_turn(cpu, at, ended - until);

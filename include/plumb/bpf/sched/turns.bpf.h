@@ -63,6 +63,15 @@ static __always_inline __u32 sched_number(__u32 bit)
 	       ((bit >> 4 | bit >> 5 | bit >> 6 | bit >> 7) & 1) << 2;
 }
 
+/* The group of the only bit that is set. */
+static __always_inline __u64 *sched_group_at(struct sched_turns *turns, __u32 bit)
+{
+	__u64 number = sched_number(bit);
+
+	barrier_var(number); /* the mask is for the verifier of 5.10 */
+	return &turns->groups[number & (SCHED_GROUPS - 1)];
+}
+
 /* Where GROUP is. */
 static __always_inline __u32 sched_set_of(const struct sched_turns *turns, __u64 group)
 {
@@ -106,8 +115,7 @@ __noinline int sched_watch_quotas(__u32 cpu)
 	bit = sched_lowest(gone & set);
 	turn->refilled = bit;
 	if (bit) {
-		turn->since =
-			sched_group_refilled(turns->groups[sched_number(bit) & (SCHED_GROUPS - 1)]);
+		turn->since = sched_group_refilled(*sched_group_at(turns, bit));
 		if (turn->since < before->ended || turn->since > turn->ended)
 			turn->since = before->ended;
 		set &= ~bit;
@@ -118,7 +126,7 @@ __noinline int sched_watch_quotas(__u32 cpu)
 		if (!bit)
 			bit = sched_lowest(~set & ((1 << SCHED_GROUPS) - 1));
 		if (bit)
-			turns->groups[sched_number(bit) & (SCHED_GROUPS - 1)] = group;
+			*sched_group_at(turns, bit) = group;
 		set |= bit;
 	}
 	turn->throttled = set;
