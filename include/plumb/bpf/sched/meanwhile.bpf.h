@@ -16,10 +16,22 @@ PLUMB_MAP(plumb_meanwhile_paths, HASH, 1, __u64, struct plumb_meanwhile_path);
 
 /* Too large for the stack. */
 PLUMB_MAP(plumb_meanwhile_new, PERCPU_ARRAY, 1, __u32, struct plumb_meanwhile_path);
+PLUMB_MAP(plumb_meanwhile_keys, PERCPU_ARRAY, 1, __u32, struct plumb_meanwhile);
 
-static __always_inline void meanwhile_add(const struct plumb_meanwhile *key, __u64 ns)
+/* A key that is zeroed, which is that of the kind unknown. */
+static __always_inline struct plumb_meanwhile *meanwhile_key(void)
 {
-	const struct plumb_meanwhile unknown = {.kind = PLUMB_MEANWHILE_UNKNOWN};
+	__u32 zero = 0;
+	struct plumb_meanwhile *key = bpf_map_lookup_elem(&plumb_meanwhile_keys, &zero);
+
+	if (key)
+		__builtin_memset(key, 0, sizeof(*key));
+	return key;
+}
+
+/* KEY may be overwritten. */
+static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns)
+{
 	const struct plumb_meanwhile_sum none = {};
 	struct plumb_meanwhile_sum *sum = bpf_map_lookup_elem(&plumb_meanwhile, key);
 
@@ -28,8 +40,10 @@ static __always_inline void meanwhile_add(const struct plumb_meanwhile *key, __u
 		sum = bpf_map_lookup_elem(&plumb_meanwhile, key);
 	}
 	/* There is no room; of this one the loader has made some. */
-	if (!sum && key->kind != PLUMB_MEANWHILE_WAITER)
-		sum = bpf_map_lookup_elem(&plumb_meanwhile, &unknown);
+	if (!sum && key->kind != PLUMB_MEANWHILE_WAITER) {
+		__builtin_memset(key, 0, sizeof(*key));
+		sum = bpf_map_lookup_elem(&plumb_meanwhile, key);
+	}
 	if (!sum)
 		return;
 	atomic_add(&sum->ns, ns);
@@ -78,17 +92,20 @@ static __always_inline void meanwhile_keep_path(struct kernfs_node *node, __u64 
 /* For NS, the current thread could not run: the quota of GROUP was used up. */
 __noinline int meanwhile_quota(__u64 group, __u64 ns)
 {
-	struct plumb_meanwhile key = {.kind = PLUMB_MEANWHILE_QUOTA};
+	struct plumb_meanwhile *key = meanwhile_key();
 	struct task_group *tg = (struct task_group *)group;
 	struct kernfs_node *node = BPF_CORE_READ(tg, css.cgroup, kn);
 
+	if (!key)
+		return 0;
+	key->kind = PLUMB_MEANWHILE_QUOTA;
 	if (bpf_core_field_exists(tg->cfs_bandwidth.quota)) {
-		key.quota = BPF_CORE_READ(tg, cfs_bandwidth.quota);
-		key.period = BPF_CORE_READ(tg, cfs_bandwidth.period);
+		key->quota = BPF_CORE_READ(tg, cfs_bandwidth.quota);
+		key->period = BPF_CORE_READ(tg, cfs_bandwidth.period);
 	}
-	key.cgroup = BPF_CORE_READ(node, id);
-	meanwhile_keep_path(node, key.cgroup);
-	meanwhile_add(&key, ns);
+	key->cgroup = BPF_CORE_READ(node, id);
+	meanwhile_keep_path(node, key->cgroup);
+	meanwhile_add(key, ns);
 	return 0;
 }
 
@@ -96,23 +113,25 @@ __noinline int meanwhile_quota(__u64 group, __u64 ns)
 __noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
 {
 	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
-	struct plumb_meanwhile key = {};
+	struct plumb_meanwhile *key = meanwhile_key();
 	struct sched_turn *turn;
 
+	if (!key)
+		return 0;
 	if (turns && index < SCHED_TURNS) {
 		turn = &turns->all[index];
-		key.kind = turn->tid ? PLUMB_MEANWHILE_THREAD : PLUMB_MEANWHILE_IDLE;
+		key->kind = turn->tid ? PLUMB_MEANWHILE_THREAD : PLUMB_MEANWHILE_IDLE;
 		if (turn->tid) {
-			key.pid = turn->pid;
-			key.tid = turn->tid;
-			key.nice = turn->nice;
-			key.policy = turn->policy;
-			key.priority = turn->priority;
-			__builtin_memcpy(key.comm, turn->comm, sizeof(key.comm));
-			name_trim((__u64 *)key.comm, 2);
+			key->pid = turn->pid;
+			key->tid = turn->tid;
+			key->nice = turn->nice;
+			key->policy = turn->policy;
+			key->priority = turn->priority;
+			__builtin_memcpy(key->comm, turn->comm, sizeof(key->comm));
+			name_trim((__u64 *)key->comm, 2);
 		}
 	}
-	meanwhile_add(&key, ns);
+	meanwhile_add(key, ns);
 	return 0;
 }
 
@@ -120,22 +139,25 @@ __noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
 __noinline int meanwhile_waited(__u64 ns)
 {
 	struct task_struct *task = current_task();
-	struct plumb_meanwhile key = {.kind = PLUMB_MEANWHILE_WAITER};
+	struct plumb_meanwhile *key = meanwhile_key();
 	__u32 size = bpf_core_type_size(struct cpumask);
 
-	key.pid = current_pid(task);
-	key.tid = current_tid(task);
-	key.nice = sched_nice(task);
-	key.policy = current_read(task, policy);
-	key.priority = current_read(task, rt_priority);
-	bpf_get_current_comm(key.comm, sizeof(key.comm));
-	name_trim((__u64 *)key.comm, 2);
-	if (size > sizeof(key.allowed)) {
-		key.n_allowed = current_read(task, nr_cpus_allowed);
-		size = sizeof(key.allowed);
+	if (!key)
+		return 0;
+	key->kind = PLUMB_MEANWHILE_WAITER;
+	key->pid = current_pid(task);
+	key->tid = current_tid(task);
+	key->nice = sched_nice(task);
+	key->policy = current_read(task, policy);
+	key->priority = current_read(task, rt_priority);
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+	name_trim((__u64 *)key->comm, 2);
+	if (size > sizeof(key->allowed)) {
+		key->n_allowed = current_read(task, nr_cpus_allowed);
+		size = sizeof(key->allowed);
 	}
-	bpf_core_read(key.allowed, size, &task->cpus_mask);
-	meanwhile_add(&key, ns);
+	bpf_core_read(key->allowed, size, &task->cpus_mask);
+	meanwhile_add(key, ns);
 	return 0;
 }
 
