@@ -49,6 +49,24 @@ run() {
 	go sleep
 	detach all long short none by-timer
 
+	start mutex causes mutex 1000
+	attach by-thread -p "$pid" -c c-victim -b waker
+	attached
+	open_gate mutex go
+	await 60 [ -e mutex.gates/done ]
+	detach by-thread
+	open_gate mutex end
+	finish mutex "$pid"
+
+	start hog causes hog 1500
+	attach who -p "$pid" -c c-victim --who
+	attached
+	open_gate hog go
+	await 60 [ -e hog.gates/done ]
+	detach who
+	open_gate hog end
+	finish hog "$pid"
+
 	start sender sends 127.0.0.1,23,1000000,stall:5
 	attach by-receiver -p "$pid" -c sends -b waker
 	go sender
@@ -171,8 +189,8 @@ check() {
 	holds "-p of another process has none of these" other.json \
 		'all($last.rows[]; .key.comm != "stays-reader")'
 
-	below "who woke is a key: process and name" woken stay_in_pipe waking \
-		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat waking.pid), \"comm\": \"stays\"}}"
+	below "who woke is a key: process, thread and name" woken stay_in_pipe waking \
+		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat waking.pid), \"tid\": $(cat waking.pid), \"comm\": \"stays\"}}"
 	holds "... with --wakers its stack: the kernel writes the pipe below its own functions" woken.json \
 		'[$last.rows[] | select(any(.stack[]; .frame == "stay_in_pipe"))][0].waker_stack
 			| any(.[]; .kernel and (.frame | test("^(anon_)?pipe_write$")))
@@ -202,6 +220,21 @@ check() {
 	holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" by-timer.json \
 		'[$last.rows[] | select(any(.stack[]; .frame == "stay_asleep"))] | length > 0
 			and ([.[] | select(.key.waker.context // "" | test("interrupt")).count] | add) >= (map(.count) | add) * 0.95'
+
+	holds "... namely by a timer, and no thread is named" by-timer.json \
+		'[$last.rows[] | select(any(.stack[]; .frame == "stay_asleep"))]
+			| ([.[] | select(.key.waker | .context == "interrupt" and .device == null and has("device") and .pid == null).count] | add) >= (map(.count) | add) * 0.95'
+	evidence by-thread.json by-thread.err mutex.truth
+	holds "who handed a mutex over is named, by its thread" by-thread.json '($truth[0].calls | map(.tid)) as $tids
+		| [$last.rows[] | select(any(.stack[]; .frame | test("futex"))).key.waker | select(.context == "thread")] as $wakers
+		| ($wakers | length) > 0 and all($wakers[]; .pid == $pid and (.tid | IN($tids[])))
+			and any($wakers[]; .tid == ($truth[0].calls[] | select(.comm == "c-holder").tid) and .comm == "c-holder")' \
+		--slurpfile truth mutex.truth --argjson pid "$(cat mutex.pid)"
+	evidence who.json who.err hog.truth
+	holds "--who: the hog had the CPU as long as its own clock says, at nice 5" who.json \
+		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
+			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
+			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid).nice] | unique) == [5]' --slurpfile truth hog.truth
 
 	evidence by-receiver.json by-receiver.err sender.truth
 	holds "... and who sends more than is read, by a softirq on the thread that reads it" by-receiver.json \

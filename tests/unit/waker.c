@@ -40,6 +40,19 @@ static void an_interrupt_names_no_thread(void **state)
 	says(w, "{\"event\":\"wakeup\",\"context\":\"interrupt\",\"pid\":null,\"comm\":null}");
 }
 
+static void timers_and_devices_are_told(void **state)
+{
+	struct plumb_waker w = {.kind = PLUMB_WAKER_TIMER, .pid = 7, .comm = "victim"};
+
+	assert_string_equal(text_of(w), "woken by a timer");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"interrupt\",\"pid\":null,\"comm\":null,"
+		"\"device\":null}");
+	w = (struct plumb_waker){.kind = PLUMB_WAKER_DEVICE, .comm = "nvme0q1"};
+	assert_string_equal(text_of(w), "woken by device nvme0q1");
+	says(w, "{\"event\":\"wakeup\",\"context\":\"interrupt\",\"pid\":null,\"comm\":null,"
+		"\"device\":\"nvme0q1\"}");
+}
+
 static void a_cpu_is_taken_or_left_idle(void **state)
 {
 	struct plumb_waker w = {.kind = PLUMB_PREEMPTER, .pid = 7, .comm = "x;\n"};
@@ -87,6 +100,7 @@ int main(void)
 		cmocka_unit_test(an_interrupt_names_no_thread),
 		cmocka_unit_test(a_softirq_names_its_thread),
 		cmocka_unit_test(a_quota_is_no_threads_doing),
+		cmocka_unit_test(timers_and_devices_are_told),
 		cmocka_unit_test(a_cpu_is_taken_or_left_idle),
 		cmocka_unit_test(unknown_is_no_text_and_null),
 	};

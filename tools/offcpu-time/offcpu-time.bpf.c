@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "offcpu-time.h"
 #include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/sched/interrupts.bpf.h>
 #define SCHED_WAKERS
 #define PLUMB_KEY struct offcpu_key
 
@@ -48,9 +49,13 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 	to->kind = waker->kind;
 	to->kernel = waker->kernel;
 	to->user = waker->user;
-	if (waker->kind == PLUMB_WAKER_INTERRUPT || waker->kind == PLUMB_THROTTLED)
+	if (waker->kind == PLUMB_WAKER_INTERRUPT || waker->kind == PLUMB_THROTTLED ||
+	    waker->kind == PLUMB_WAKER_TIMER)
 		return;
-	to->pid = waker->pid;
+	if (waker->kind != PLUMB_WAKER_DEVICE) {
+		to->pid = waker->pid;
+		to->tid = waker->tid;
+	}
 	__builtin_memcpy(to->comm, waker->comm, sizeof(to->comm));
 }
 

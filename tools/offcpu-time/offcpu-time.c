@@ -53,6 +53,21 @@ static const struct plumb_option options[] = {
 };
 /* clang-format on */
 
+static const char *const programs[] = {"on_leave", NULL};
+
+/* Wakers that are timers or devices are told. */
+static const char *const waking_programs[] = {
+	"irq_begins",   "irq_ends",     "softirq_begins", "softirq_ends", "hrtimer_begins",
+	"hrtimer_ends", "timer_begins", "timer_ends",     "on_leave",     NULL};
+/* A missed execution of those does not lose an interval. */
+static const char *const vital[] = {"on_leave",     "thread_ends",           "thread_exit",
+				    "thread_woken", "thread_woken_by_count", NULL};
+
+static const char *const waking_hooks[] = {"sched_waking", "irq_handler_entry", "softirq_entry",
+					   "hrtimer_expire_entry", "timer_expire_entry"};
+
+static struct plumb_mechanism mechanisms[1];
+
 static void complete(struct plumb_options *o)
 {
 	if (waker_stacks) {
@@ -61,6 +76,10 @@ static void complete(struct plumb_options *o)
 		o->by |= OFFCPU_BY_WAKER;
 	} else if (o->by & OFFCPU_BY_WAKER) {
 		wakers = PLUMB_WAKERS_NAMES;
+	}
+	if (wakers) {
+		mechanisms->programs = waking_programs;
+		mechanisms->vital = vital;
 	}
 	if (offcpu_selection.min_ns > offcpu_selection.max_ns)
 		plumb_usage_error("--min is longer than --max");
@@ -75,14 +94,12 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch");
 	memcpy((void *)&skel->rodata->offcpu_config, &offcpu_selection, sizeof(offcpu_selection));
 	bpf->config->wakers = wakers;
-	if (wakers)
-		strcpy(bpf->hooks[1], "sched_waking");
+	for (size_t i = 0; wakers && i < sizeof(waking_hooks) / sizeof(*waking_hooks); i++)
+		strcpy(bpf->hooks[1 + i], waking_hooks[i]);
 	return 0;
 }
 
-static const char *const programs[] = {"on_leave", NULL};
-
-static const struct plumb_mechanism mechanisms[] = {
+static struct plumb_mechanism mechanisms[1] = {
 	{
 		.name = "raw_tracepoint",
 		.stability = PLUMB_SCHED_STABILITY,

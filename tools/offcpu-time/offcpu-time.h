@@ -21,7 +21,7 @@ enum offcpu_state {
 
 struct offcpu_key {
 	struct plumb_stack_key stack;
-	struct plumb_waker waker; /* or preempter; of processes: tid is 0 */
+	struct plumb_waker waker; /* or preempter */
 };
 
 struct offcpu_config {

@@ -15,6 +15,8 @@ static const struct {
 	[PLUMB_PREEMPTER] = {"preempted by", "preemption", "thread", true},
 	[PLUMB_PREEMPTER_IDLE] = {"preempted, its CPU idle", "preemption", "idle", false},
 	[PLUMB_THROTTLED] = {"out of CPU quota", "throttling", "quota", false},
+	[PLUMB_WAKER_TIMER] = {"woken by a timer", "wakeup", "interrupt", false},
+	[PLUMB_WAKER_DEVICE] = {"woken by device", "wakeup", "interrupt", false},
 };
 
 static bool is_known(const struct plumb_waker *w)
@@ -32,6 +34,8 @@ const char *plumb_waker_text(const struct plumb_waker *w, char *text, size_t siz
 	plumb_escape(comm, w->comm, sizeof(comm));
 	if (kinds[w->kind].has_thread)
 		snprintf(text, size, "%s %s/%u", kinds[w->kind].text, comm, w->tid ?: w->pid);
+	else if (w->kind == PLUMB_WAKER_DEVICE)
+		snprintf(text, size, "%s %s", kinds[w->kind].text, comm);
 	else
 		snprintf(text, size, "%s", kinds[w->kind].text);
 	return text;
@@ -54,5 +58,9 @@ json_t *plumb_waker_json(const struct plumb_waker *w)
 	if (w->tid)
 		json_object_set_new(json, "tid", thread ? json_integer(w->tid) : json_null());
 	json_object_set_new(json, "comm", thread ? json_string(comm) : json_null());
+	if (w->kind == PLUMB_WAKER_TIMER || w->kind == PLUMB_WAKER_DEVICE)
+		json_object_set_new(json, "device",
+				    w->kind == PLUMB_WAKER_DEVICE ? json_string(comm)
+								  : json_null());
 	return json;
 }

@@ -109,7 +109,10 @@ static __always_inline void waker_current(struct plumb_waker *w, void *ctx,
 	bpf_get_current_comm(w->comm, sizeof(w->comm));
 	w->call = registers_call(task);
 	w->kernel = w->user = PLUMB_NO_STACK;
-	if (plumb_config.wakers < PLUMB_WAKERS_STACKS || w->kind == PLUMB_WAKER_INTERRUPT)
+#ifdef SCHED_INTERRUPTS
+	waker_interrupt(w);
+#endif
+	if (plumb_config.wakers < PLUMB_WAKERS_STACKS || w->kind >= PLUMB_WAKER_INTERRUPT)
 		return;
 	w->kernel = stack_number(ctx, 0, cpu);
 	w->user = stack_user(ctx, task, cpu, &tgid);

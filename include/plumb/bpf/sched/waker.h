@@ -13,6 +13,10 @@ enum plumb_waker_kind {
 	PLUMB_PREEMPTER,       /* not a waker: the thread that had the CPU longest meanwhile */
 	PLUMB_PREEMPTER_IDLE,  /* no thread had */
 	PLUMB_THROTTLED,       /* by no thread: the cgroup's CPU quota was used up */
+	/* Of tools that include interrupts.bpf.h: no thread, not the one that was interrupted. */
+	PLUMB_WAKER_TIMER,
+	PLUMB_WAKER_DEVICE, /* COMM is the name of its interrupt, or "block", of the block layer's
+			       softirq */
 };
 
 struct plumb_waker {
