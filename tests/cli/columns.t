@@ -21,10 +21,10 @@ figures() {
 }
 
 # Values of a column, by its heading, of a table whose other cells have no blanks. The lines of the
-# parts of a row's time are not rows.
+# bands of a row's percentiles are not rows.
 column() {
 	awk -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) { h = tolower($i); sub("/s$", "", h); if (h == name) at = i } next }
-		/^  +(calls|p[0-9.]+-[0-9.]+|above|all) / { next } !NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
+		/^  (p[0-9.]+-[0-9.]+|above p[0-9.]+), / { next } !NF { exit } at { sub("[?]$", "", $at); print $at }' "$out"
 }
 
 # The figures of a tool that shows no table here.
@@ -53,11 +53,11 @@ for tool in "${tools[@]}"; do
 	is "$tool has a table" "$status" 0
 	shown=$(figures)
 	# These can be had besides, if the tool keeps times, or sizes.
-	more=
+	more='' kind=counts
 	if [[ $shown == *p50* ]]; then
-		[[ $shown == *bytes* ]] && more="mean min share" || more="total mean min share"
+		more="mean min"
+		[[ $shown == *bytes* ]] && kind=sizes || kind=times
 	fi
-	kind=${more:-counts}
 	for figure in $shown $more; do
 		[[ -z ${sorted[$kind $figure]-} ]] || continue
 		sorted[$kind $figure]=$tool

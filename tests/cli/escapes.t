@@ -54,7 +54,7 @@ done
 
 traces user-func-latency || done_testing
 cp "$tests/usdt" "$strange/$app"
-run_bare usdt-latency -d 0.1 "$strange/$app:app:slow_begin" "$strange/$app:app:slow_end"
+run_bare usdt-latency -v -d 0.1 "$strange/$app:app:slow_begin" "$strange/$app:app:slow_end"
 clean "a path in the report's last lines" "$escaped:app:slow_begin"
 # Names that differ in such bytes only are told apart, in each output.
 top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)

@@ -34,7 +34,7 @@ bad_numbers() {
 	for value in -1 x '' 1.5 18446744073709551616; do
 		bad -m "$value"
 	done
-	for value in 0 -1 x ''; do
+	for value in -1 x '' 1.5; do
 		bad -n "$value"
 	done
 	for value in 0 11 -1 6.5 x ''; do

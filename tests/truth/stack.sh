@@ -176,7 +176,7 @@ check_output() {
 	like "the flame graph has them, too" "$(cat flame.svg)" 'right_path'
 	evidence table.json table.err
 	like "the table has the most frequent first, and tells of the rest" "$(tr -s '\n ' ' ' <table.json)" \
-		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_path .* 2\.2% in 1 more stacks: --top=N shows more '
+		'^ 1009 97\.8%: [0-9]+ reach (pass )?right_path .* 2\.2% in 1 more stacks: --top=0 shows all '
 }
 
 # descends CLAIM REPORT FRAME... - the user's frames are these; "descend*N" is N of that

@@ -100,7 +100,6 @@ static const struct plumb_option options[] = {
 
 static void complete(struct plumb_options *o)
 {
-	o->split = true;
 	select_calls();
 	plumb_cgroup_retain();
 }
@@ -301,6 +300,7 @@ int main(int argc, char **argv)
 		.measure.n_parts = IO_ALL_PARTS,
 		.measure.unseen_parts = &unseen_parts,
 		.measure.split_by = &plumb_splitting,
+		.measure.always_split = true,
 		.view.footer = print_counts,
 		.view.report_json = counts_json,
 		.overhead.syscalls = true,

@@ -31,15 +31,11 @@ static const struct plumb_option options[] = {
 static void complete(struct plumb_options *o)
 {
 	struct syscall_config *c = &plumb_syscall_selection;
-	uint32_t one;
 
 	/* Calls differ more than processes, of which there are too many to have a row for each
 	 * call. */
-	if (!o->by_given && plumb_syscall_selected(c, &one, 1) != 1) {
-		o->by |= PLUMB_BY_SYSCALL;
-		if (!o->n_pids && !o->n_tids && !o->command)
-			o->by &= ~PLUMB_BY_PID;
-	}
+	if (!o->by_given && !c->selected && !o->n_pids && !o->n_tids && !o->command)
+		o->by &= ~PLUMB_BY_PID;
 	if (c->min_size > c->max_size)
 		plumb_usage_error("--min-size is above --max-size");
 	c->has_size = has_size;
@@ -160,7 +156,7 @@ int main(int argc, char **argv)
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),
-		.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM,
+		.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | PLUMB_BY_SYSCALL,
 		.measure.errors = true,
 		.measure.parts = plumb_return_parts,
 		.measure.n_parts = PLUMB_RETURN_PARTS + 1,

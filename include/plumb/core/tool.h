@@ -236,8 +236,8 @@ struct plumb_keys {
 
 /* The parts of the time of a row's calls. */
 struct plumb_splitting {
-	/* The name of part I, for options and as a heading; NULL after the last one. */
-	const char *(*name)(const struct plumb_tool *tool, size_t i, bool heading);
+	/* The name of part I, as one of a column; false after the last one. */
+	bool (*name)(const struct plumb_tool *tool, size_t i, char *name, size_t size);
 	/* What part I is of the row's time, in per cent; NAN: nobody looks for it. */
 	double (*share)(const struct plumb_run *run, const struct plumb_row *row, size_t i);
 	/* The bands of the row's percentiles that differ from all of it, a line each; their number.
@@ -277,6 +277,7 @@ struct plumb_measure {
 	size_t n_parts;
 	const uint32_t *unseen_parts; /* by number: nobody looks for them; NULL: all are seen */
 	const struct plumb_splitting *split_by; /* with o->split: plumb_splitting, of split.h */
+	bool always_split; /* without an option */
 	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
 	/*
 	 * Grouped by the key STAGE_BY, each call is recorded in STAGES rows: one for the whole

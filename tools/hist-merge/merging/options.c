@@ -161,7 +161,7 @@ static const struct plumb_option own[] = {
 	{"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 20, .item = plumb_option_percentile},
 	{"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 20, .parse = plumb_option_unit},
 	{"sort", 0, "COLUMN", "sort rows by this column, highest first", 20, .parse = set_sort},
-	{"top", 'n', "N", "print only the first N rows of the table", 20, .number = &asked.shared.top, .min = 1, .max = UINT32_MAX},
+	{"top", 'n', "N", "print only the first N rows of the table; 0: all", 20, .number = &asked.shared.top, .max = UINT32_MAX},
 	{"histogram", 'H', NULL, "print a histogram of each row", 20, .given = &asked.shared.histogram},
 	{"ladder", 0, NULL, "print percentiles 50 to 99.999 and 100 of each row, and the calls above", 20, .given = &asked.ladder},
 	{"json", 'j', NULL, "print JSON lines, which can be merged again", 20, .given = &asked.shared.json},

@@ -347,6 +347,7 @@ void plumb_options_parse(struct plumb_options *options, int argc, char **argv,
 	tool = of;
 	asked = (struct plumb_options){
 		.calibrate = true,
+		.split = of->measure.always_split,
 		.max_keys = default_keys(),
 		.precision = PLUMB_HIST_PRECISION,
 	};

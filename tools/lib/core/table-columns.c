@@ -82,8 +82,9 @@ static void add_figures(struct plumb_table *t, const struct plumb_tool *tool,
 					 .index = i});
 	}
 	add_figure(t, "max", PLUMB_FIGURE_MAX, unit, true);
-	for (size_t i = 0; o->split && m->split_by && m->split_by->name(tool, i, false); i++)
-		add(t, m->split_by->name(tool, i, false),
+	for (size_t i = 0;
+	     o->split && m->split_by && m->split_by->name(tool, i, name, sizeof(name)); i++)
+		add(t, name,
 		    (struct plumb_shown){.figure = PLUMB_FIGURE_PART,
 					 .kind = PLUMB_COLUMN_PERCENT,
 					 .by_default = true,

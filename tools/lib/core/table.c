@@ -42,16 +42,10 @@ static bool has_second(const struct plumb_table *t, const struct plumb_shown *c)
 	       c->figure == PLUMB_FIGURE_MAX || c->figure == PLUMB_FIGURE_PERCENTILE;
 }
 
-/* "NAME", as capitals; what is told by the second as "RATE/S"; a part of the split in short. */
-static void heading(const struct plumb_table *t, const struct plumb_shown *c, char *text,
-		    size_t size)
+/* "NAME", as capitals; what is told by the second as "RATE/S". */
+static void heading(const struct plumb_shown *c, char *text, size_t size)
 {
-	const struct plumb_tool *tool = t->r->run->tool;
-
-	snprintf(text, size, "%s%s",
-		 c->figure == PLUMB_FIGURE_PART ? tool->measure.split_by->name(tool, c->index, true)
-						: c->name,
-		 c->kind == PLUMB_COLUMN_RATE ? "/s" : "");
+	snprintf(text, size, "%s%s", c->name, c->kind == PLUMB_COLUMN_RATE ? "/s" : "");
 	for (; *text; text++)
 		*text = toupper((unsigned char)*text);
 }
@@ -134,7 +128,7 @@ static void measure(struct plumb_table *t)
 	uint64_t printed = 0;
 
 	for (size_t i = 0; i < t->n; i++)
-		heading(t, &t->columns[i], text, sizeof(text)), t->columns[i].width = strlen(text);
+		heading(&t->columns[i], text, sizeof(text)), t->columns[i].width = strlen(text);
 	for (size_t j = 0; j < t->r->snap->n && (!most || printed < most); j++) {
 		if (!shown(t, &t->r->snap->rows[j]))
 			continue;
@@ -178,7 +172,7 @@ static void print_line(struct plumb_table *t, const struct plumb_row *row, bool 
 		if (row)
 			plumb_table_cell(t, c, row, second, text, sizeof(text));
 		else
-			heading(t, c, text, sizeof(text));
+			heading(c, text, sizeof(text));
 		left = c->figure == PLUMB_FIGURE_FIELD && (!c->field->number || (second && !i));
 		fprintf(out, "%s%*s", i ? " " : "", left ? -c->width : c->width,
 			plumb_text_end(text, c->width));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report of how calls spent their time: of a row, and of each band of its percentiles. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <plumb/core/json.h>
@@ -100,14 +101,19 @@ static uint64_t total(const uint64_t each[PLUMB_MAX_PARTS])
 	return sum;
 }
 
-static const char *name(const struct plumb_tool *tool, size_t i, bool heading)
+/* A key can be the CPU. */
+static bool name(const struct plumb_tool *tool, size_t i, char *name, size_t size)
 {
 	const struct plumb_run run = {.tool = tool};
 	const struct parts parts = parts_of(&run);
 
 	if (i >= parts.n)
-		return NULL;
-	return heading ? parts.names[i].column : parts.names[i].heading;
+		return false;
+	snprintf(name, size, "%s%s", strcmp(parts.names[i].column, "CPU") ? "" : "on-",
+		 parts.names[i].column);
+	for (; *name; name++)
+		*name = tolower((unsigned char)*name);
+	return true;
 }
 
 static double percent(const struct parts *parts, const struct plumb_split_buckets *p, size_t i)
