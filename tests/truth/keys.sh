@@ -81,8 +81,8 @@ check() {
 		  [{\"pid\": $pid, \"comm\": \"plumb-beta\", \"syscall\": \"getppid\"}, 1009],
 		  [{\"pid\": $pid, \"comm\": \"plumb-beta\", \"syscall\": \"close\"}, 1009]]"
 	evidence by-default.json by-default.err
-	holds "without -b and -s, rows are of pid and comm" by-default.json \
-		'($last.rows | length >= 2) and all($last.rows[]; .key | keys == ["comm", "pid"])'
+	holds "without -b, rows are of pid, comm and call" by-default.json \
+		'($last.rows | length >= 2) and all($last.rows[]; .key | keys == ["comm", "pid", "syscall"])'
 
 	pools names-16 16 97
 	pools names-1 1 97
