@@ -82,7 +82,6 @@ PAGES    := $(TOOLS:%=$(B)/man/%.8)
 MORE_PAGES := $(patsubst tools/lib/manual/%.rst,$(B)/man/%,$(wildcard tools/lib/manual/*.[57].rst))
 SCHEMA   := $(B)/plumb-2.schema.json
 AUDIT_SCHEMA := $(B)/plumb-audit-1.schema.json
-DOCS     := $(B)/doc/examples.html $(B)/doc/programs.md
 LIB      := $(patsubst tools/lib/%.c,$(B)/lib/%.o,$(wildcard tools/lib/*.c tools/lib/*/*.c))
 SCRIPTS  := $(patsubst %,$(B)/gen/%.inc,$(notdir $(wildcard tools/lib/*/*.js tools/*/*.js)))
 LAYERS   := $(filter-out $(B)/lib/,$(sort $(dir $(LIB))))
@@ -116,6 +115,7 @@ endif
 LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(MULTIARCH) -L/usr/lib/$(MULTIARCH)) $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(X86_ONLY))
 
 include windows/windows.mk
+include scripts/lib/docs.mk
 
 all: $(BINARIES) $(PAGES) $(MORE_PAGES) $(SCHEMA) $(AUDIT_SCHEMA) $(DOCS)
 docs: $(DOCS)
@@ -225,15 +225,6 @@ $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildc
 		(cd tools/$(1) && $$(RST2MAN) --halt=2) >$$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call page_rule,$(t))))
-# --- what is made of the manual pages of all tools: one page of their examples, and what programs read ---
-SOURCES_OF_PAGES := $(foreach t,$(TOOLS),tools/$(t)/$(t).rst)
-$(B)/doc/examples.html: scripts/lib/examples.py tools/lib/manual/plumb.7.rst scripts/lib/examples.css $(SOURCES_OF_PAGES) $(B)/flags | $(B)/doc
-	$(call say,HTML,$@)
-	$(Q)$(PYTHON) $< $(VERSION) $(filter %.rst %.css,$^) >$@
-$(B)/doc/programs.md: scripts/lib/programs.py $(SCHEMA) tools/lib/manual/programs.md $(SOURCES_OF_PAGES) $(B)/flags | $(B)/doc
-	$(call say,MD,$@)
-	$(Q)$(PYTHON) $< $(VERSION) $(filter %.json %.md %.rst,$^) >$@
-
 $(MORE_PAGES): $(B)/man/%: tools/lib/manual/%.rst $(wildcard tools/lib/manual/*.rst) | $(B)/man
 	$(call say,MAN,$@)
 	$(Q)$(RST2MAN) --halt=2 $< $@

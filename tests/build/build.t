@@ -52,16 +52,16 @@ is "programs for all kernels have no atomic instruction but additions that fetch
 for tool in build/bin/*; do
 	name=${tool##*/}
 	# Those that time functions hold programs for each form of sessions besides.
-	limit=2220000
-	compgen -G "build/gen/$name*-session-700.skel.h" >/dev/null && limit=2780000
+	limit=2260000
+	compgen -G "build/gen/$name*-session-700.skel.h" >/dev/null && limit=2820000
 	[[ -f build/gen/$name-go.skel.h ]] && limit=2700000 # those for Go's functions, too
 	# Those that have copies of programs; and that read the kernel's memory in two ways.
 	grep -rqs PROGRAM_COPIES --include='*.[ch]' "tools/$name" && limit=2630000
 	grep -rqs bpf_rdonly_cast --include='*.h' "tools/$name" && limit=3590000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
-	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2830000
+	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2870000
 	# Those that look for waits on the way out in the programs for each form of sessions.
-	[[ $name != tcp-sendmsg-lat ]] || limit=2880000
+	[[ $name != tcp-sendmsg-lat ]] || limit=2930000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.
 	! grep -qa vpunpckhqdq "$tool" || limit=$((limit + 2200000))
 	claim "$name is at most $((limit / 1000)) kB" test "$(stat -c %s "$tool")" -le "$limit"

@@ -56,7 +56,7 @@ for tool in "${tools[@]}"; do
 	more='' kind=counts
 	if [[ $shown == *p50* ]]; then
 		more="mean min"
-		[[ $shown == *bytes* ]] && kind=sizes || kind=times
+		[[ $shown == *bytes* ]] && kind="sizes" || kind="times"
 	fi
 	for figure in $shown $more; do
 		[[ -z ${sorted[$kind $figure]-} ]] || continue
@@ -91,7 +91,7 @@ if [[ -n $top ]] && mkdir "$top/plumb-$$" "$top/plumb-$$/$long" 2>/dev/null; the
 	run syscall-latency --no-calibrate -b comm,cgroup -- sh -c "echo \$\$ >'$top/plumb-$$/$long/cgroup.procs'; exec ls /" >/dev/null
 	rmdir "$top/plumb-$$/$long" "$top/plumb-$$"
 	claim "a long cgroup is shown by its end" grep -q '[^0]0*7 ' "$out"
-	is "... in 80 columns" "$(awk '!NF { exit } length > 80' "$out")" ""
+	is "... in as little as leaves it its id" "$(awk '$2 ~ /7$/ && length($2) != 24 { print $2 }' "$out")" ""
 else
 	skip "a long cgroup" "there is no cgroup of version 2"
 fi

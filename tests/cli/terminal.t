@@ -19,6 +19,7 @@ column() {
 		{ print $at }' "$out"
 }
 # The parts of 100 in stdin, which are rounded to three digits, are all of it.
+# shellcheck disable=SC2317 # by claim
 is_whole() {
 	awk '{ sub("<", ""); sum += $1; n++ } END { exit !(n && sum > 99.5 && sum < 100.5) }'
 }

@@ -9,7 +9,7 @@
 static const struct {
 	const char *name, *kinds;
 } calls[] = {
-#include "../../tools/lib/syscalls/argument-calls.h"
+#include "../../tools/lib/syscalls/argument-calls.inc"
 };
 
 static const char *const kinds[] = {

@@ -277,7 +277,7 @@ struct plumb_measure {
 	size_t n_parts;
 	const uint32_t *unseen_parts; /* by number: nobody looks for them; NULL: all are seen */
 	const struct plumb_splitting *split_by; /* with o->split: plumb_splitting, of split.h */
-	bool always_split; /* without an option */
+	bool always_split;                      /* without an option */
 	const char *second; /* name of a second histogram ("cpu", "latency"); NULL: none */
 	/*
 	 * Grouped by the key STAGE_BY, each call is recorded in STAGES rows: one for the whole

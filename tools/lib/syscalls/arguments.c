@@ -13,7 +13,7 @@
 static const struct {
 	const char *name, *kinds;
 } known[] = {
-#include "argument-calls.h"
+#include "argument-calls.inc"
 };
 
 static const char *look_up(uint32_t nr, uint32_t abi)

@@ -11,7 +11,8 @@
 #include <plumb/core/part.h>
 #include <plumb/core/table.h>
 
-/* Lines of a screen that are not rows: the command, what all have in common, heading, notes, footer. */
+/* Lines of a screen that are not rows: the command, what all have in common, heading, notes,
+ * footer. */
 #define OTHER_LINES 11
 #define LEAST_LINES 5
 #define CELL        256
