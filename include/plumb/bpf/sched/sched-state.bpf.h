@@ -48,17 +48,27 @@ static __always_inline __u64 sched_group_above(__u64 group)
 
 /* An int up to 6.17. */
 struct cfs_rq___throttled {
+	struct task_group *tg;
 	unsigned int throttled : 1;
 } __attribute__((preserve_access_index));
 
-/* Whether the quota of GROUP itself is used up, on CPU. */
+/* An array; newer kernels have per-CPU memory instead. */
+struct task_group___array {
+	struct cfs_rq **cfs_rq;
+} __attribute__((preserve_access_index));
+
+/*
+ * Whether the quota of GROUP itself is used up, on CPU; not where its queues are in per-CPU memory:
+ * what is read there is no queue of the group.
+ */
 static __always_inline bool sched_group_is_throttled(__u64 group, __u32 cpu)
 {
-	struct cfs_rq **queues = BPF_CORE_READ((struct task_group *)group, cfs_rq);
+	struct cfs_rq **queues = BPF_CORE_READ((struct task_group___array *)group, cfs_rq);
 	struct cfs_rq___throttled *queue = NULL;
 
 	bpf_core_read(&queue, sizeof(queue), queues + cpu);
-	return BPF_CORE_READ_BITFIELD_PROBED(queue, throttled);
+	return (__u64)BPF_CORE_READ(queue, tg) == group &&
+	       BPF_CORE_READ_BITFIELD_PROBED(queue, throttled);
 }
 
 #define SCHED_GROUPS_DEEP 8
