@@ -124,7 +124,7 @@ holds "... the JSON is as ever" out '$last.rows | any(.[]; .count == 41 and .min
 	and any(.stack[]; .frame == "stay_in_pipe" and (.kernel | not)))'
 holds "... no two rows say the same" out '$last.rows | map([.key, .stack]) | length == (unique | length)'
 
-run offcpu-time -b comm -c stays-reader -n 1 -- stays pipe 2 41
+run offcpu-time -v -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
 	'^ *[0-9.]+m?s +[0-9.]+% +41 x, [0-9.]+[mu]?s to [0-9.]+m?s: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1
@@ -228,17 +228,17 @@ run cpu-profile -F 997 --folded -b comm -c long-names -- ./long-names
 is "functions whose long names differ at the end are two" \
 	"$(grep -oE 'n0{800}_[a-z]+' out | sort -u | sed 's/n0*//' | paste -s -d ' ')" "_first _second"
 
-run func-stack t:task:task_rename u:libc:malloc -- ls
+run func-stack -v t:task:task_rename u:libc:malloc -- ls
 like "of several kinds of targets the weakest is told, and what was measured" "$(tr -s '\n ' ' ' <out)" \
 	'\(stable; user functions as stable as the program\) .*cost: (not measured \((disturbed|fewer than 100 runs[^)]*)\)|(at most )?[0-9]+ (to [0-9]+ )?ns added to a tracepoint.s fire \(not measured: user functions\),)'
 claim "... within 80 columns" awk '/^mechanism: / { footer = 1 } footer && length > 80 { exit 1 }' out
-run syscall-slower 10s -- sleep 0.1
+run syscall-slower -v 10s -- sleep 0.1
 like "syscall-slower tells what it costs" "$(tr -s '\n ' ' ' <out)" \
 	'cost: (not measured \(disturbed\)|(at most )?[0-9]+ (to [0-9]+ )?ns added to a call of less than MIN, (at most )?[0-9]+ (to [0-9]+ )?ns to a rejected one \(calibrated[^)]*\))'
 claim "... within 80 columns" awk 'length > 80 { exit 1 }' out
-run setpriv --bounding-set -syslog cpu-profile -c no-such-name -d 0.1
+run setpriv --bounding-set -syslog cpu-profile -v -c no-such-name -d 0.1
 claim "... also where the kernel's addresses are hidden" awk 'length > 80 { exit 1 }' out
-run func-stack t:task:task_rename -- ls
+run func-stack -v t:task:task_rename -- ls
 like "... and of one kind it alone" "$(<out)" '\(stable\)'
 
 status=0

@@ -117,7 +117,7 @@ wait
 is "func-count tells what was kept" "$(told)" "$kept"
 count --no-calibrate
 like "and since when" "$(<"$out")" "measured by probe-cost on $(date -u +%Y-%m-)"
-count
+count -v
 like "its own cost it measures all the same, unless something disturbs that" "$(<"$out")" \
 	"cost: ((at most )?[0-9]+ (to [0-9]+ )?ns added|not measured \\(disturbed\\))"
 
