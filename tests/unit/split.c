@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* split: the bands of a row, and that all adds up. */
 #include "unit.h"
+#include <math.h>
 #include <string.h>
 #include <plumb/bpf/hist/hist.h>
 #include <plumb/core/report.h>
@@ -99,10 +100,9 @@ static void nothing_adds_up_to_nothing(void **state)
 
 	assert_int_equal(number(j, "count"), 0);
 	assert_int_equal(number(j, "sum"), 0);
-	plumb_splitting.print(&run, &r, out);
+	assert_int_equal(plumb_splitting.print(&run, &r, out), 0);
 	fclose(out);
-	/* The heading alone. */
-	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
+	assert_string_equal(text, "");
 	free(text);
 	json_decref(j);
 	free_row(&r);
@@ -128,9 +128,11 @@ static void the_parts_are_told_apart(void **state)
 {
 	const uint64_t n[] = {0, 0};
 	struct plumb_row r = row_of(n, 2);
-	char *text = NULL, *line;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	static const struct {
+		const char *name;
+		double share;
+	} parts[] = {{"on-cpu", 53.3}, {"pree", 6.7}, {"block", 13.3}, {"runq", 26.7}};
+	char name[20];
 	json_t *j, *led;
 
 	for (int i = 0; i < PLUMB_ALL_PARTS; i++) {
@@ -147,51 +149,37 @@ static void the_parts_are_told_apart(void **state)
 	assert_int_equal(number(led, "runq"), 1 << PLUMB_RUNQ);
 	assert_int_equal(number(j, "sum"), 15000);
 	assert_int_equal(number(j, "count"), 15);
-	plumb_splitting.print(&run, &r, out);
-	fclose(out);
-	line = strstr(text, "\n  all ");
-	assert_non_null(line);
-	assert_string_equal(line + 1,
-			    "  all             15  53.3%       8   6.7%       1  13.3%       2"
-			    "  26.7%       4\n");
-	for (line = text; *line; line = strchr(line, '\n') + 1)
-		assert_true(strchr(line, '\n') - line <= 80);
-	free(text);
+	for (size_t i = 0; i < LENGTH(parts); i++) {
+		assert_true(plumb_splitting.name(&tool, i, name, sizeof(name)));
+		assert_string_equal(name, parts[i].name);
+		check(fabs(plumb_splitting.share(&run, &r, i) - parts[i].share) < 0.1, "%s: %f",
+		      name, plumb_splitting.share(&run, &r, i));
+	}
+	assert_false(plumb_splitting.name(&tool, LENGTH(parts), name, sizeof(name)));
 	json_decref(j);
 	free_row(&r);
 }
 
-/* More calls than a line has room for. */
-static void no_number_makes_a_line_longer(void **state)
+/* Neighbours that are alike are one; what is like the row is not printed. */
+static void bands_that_differ_are_printed(void **state)
 {
-	static const struct {
-		uint64_t n;
-		const char *all, *led;
-	} cases[] = {
-		{9999999, "  9999999", "9999999"},    {10000000, " 10000000", "    10M"},
-		{12345678, " 12345678", " 12.35M"},   {999999999, "999999999", "  1000M"},
-		{1000000000, "    1000M", "  1000M"}, {9999900000, "      10G", "    10G"},
-		{9999499999, "    9999M", "  9999M"}, {UINT64_MAX, "   18.45E", " 18.45E"},
-	};
+	const uint64_t n[] = {90, 10};
+	struct plumb_row r = row_of(n, 2);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < LENGTH(cases); i++) {
-		const uint64_t n[] = {1};
-		struct plumb_row r = row_of(n, 1);
-		char *text = NULL, expected[128];
-		size_t size = 0;
-		FILE *out = open_memstream(&text, &size);
-
-		r.split[0].led[PLUMB_ON_CPU] = cases[i].n;
-		plumb_splitting.print(&run, &r, out);
-		fclose(out);
-		snprintf(expected, sizeof(expected),
-			 "\n  all      %s 100.0%% %s   0.0%%       0   0.0%%       0   0.0%%"
-			 "       0\n",
-			 cases[i].all, cases[i].led);
-		check(strstr(text, expected), "not:%sbut:\n%s", expected, text);
-		free(text);
-		free_row(&r);
-	}
+	assert_int_equal(plumb_splitting.print(&run, &r, out), 0);
+	r.split[1].led[PLUMB_ON_CPU] = 0;
+	r.split[1].led[PLUMB_BLOCKED] = 10;
+	r.split[1].ns[PLUMB_ON_CPU] = 8000;
+	r.split[1].ns[PLUMB_BLOCKED] = 192000;
+	assert_int_equal(plumb_splitting.print(&run, &r, out), 2);
+	fclose(out);
+	assert_string_equal(text, "  p0-90, 90 calls: on-cpu 100 %\n"
+				  "  above p90, 10 calls: blocked 96 %\n");
+	free(text);
+	free_row(&r);
 }
 
 /* Nobody looks for waits on the way out, nor for another part. */
@@ -206,19 +194,15 @@ static void what_nobody_looks_for_is_null(void **state)
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
 	json_t *j = plumb_splitting.json(&not, &r), *seen = plumb_splitting.json(&is, &r);
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
 
 	assert_true(json_is_null(json_object_get(j, "return")));
 	assert_true(json_is_null(json_object_get(json_object_get(j, "mostly"), "return")));
 	assert_true(json_is_null(json_object_get(j, "runq")));
 	assert_true(json_is_integer(json_object_get(j, "blocked")));
 	assert_true(json_is_integer(json_object_get(seen, "return")));
-	plumb_splitting.print(&not, &r, out);
-	fclose(out);
-	check(strstr(text, "0.0%    0      -    -      -    -\n"), "%s", text);
-	free(text);
+	assert_true(isnan(plumb_splitting.share(&not, &r, 3)));
+	assert_true(isnan(plumb_splitting.share(&not, &r, 4)));
+	assert_false(isnan(plumb_splitting.share(&is, &r, 4)));
 	json_decref(j);
 	json_decref(seen);
 	free_row(&r);
@@ -233,7 +217,7 @@ int main(void)
 		cmocka_unit_test(nothing_adds_up_to_nothing),
 		cmocka_unit_test(time_without_a_call_is_kept),
 		cmocka_unit_test(the_parts_are_told_apart),
-		cmocka_unit_test(no_number_makes_a_line_longer),
+		cmocka_unit_test(bands_that_differ_are_printed),
 		cmocka_unit_test(what_nobody_looks_for_is_null),
 	};
 
