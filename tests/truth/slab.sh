@@ -304,8 +304,8 @@ check_merged() {
 check_table() {
 	evidence table.json default.json table.err refused-b.err refused--sort.err
 	like "without functions, the report says that they are needed" "$(cat table.json)" 'latency: not measured, .* it needs kernel'
-	like "... and rows are of a cache and a caller" "$(head -n 1 table.json)" '^CACHE +CALLER +CALLS +ASKED +GIVEN +RATE/S +ERRORS$'
-	like "... and of a path where functions are traced" "$(head -n 1 default.json)" '^CACHE +CALLER +(CALLS.* RATE/S +ERRORS|PATH +CALLS +ASKED +GIVEN .*RATE/S .*P50 .*MAX)$'
+	like "... and rows are of a cache and a caller" "$(head -n 1 table.json)" '^CACHE +CALLER +CALLS +ASKED +GIVEN +RATE/S +SHARE +ERRORS$'
+	like "... and of a path where functions are traced" "$(head -n 1 default.json)" '^CACHE +CALLER +(CALLS.* RATE/S +SHARE +ERRORS|PATH +CALLS +ASKED +GIVEN .*RATE/S .*P50 .*MAX)$'
 	like "the path is refused by the tracepoints" "$(cat refused-b.status) $(cat refused-b.err)" '^2 .*raw_tracepoint.*path'
 	like "... and an order by latency" "$(cat refused--sort.status) $(cat refused--sort.err)" '^2 .*raw_tracepoint.*latency'
 }
