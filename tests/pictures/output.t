@@ -77,7 +77,7 @@ napping offcpu-time --folded -b comm 1
 is "... of intervals the last one has it, so that lines add up" "$(grep -c 'plumb-nap;.*\[in flight\]' out)" 1
 sleep 60 &
 run offcpu-time --folded -p $! -d 1
-like "a sleep from before the trace has the time of the trace" "$(<out)" '^[0-9]+-sleep;.*\[in flight\] 1[0-9]{9}$'
+like "a sleep from before the trace has the time of the trace" "$(<out)" '^sleep;.*\[in flight\] 1[0-9]{9}$'
 kill $!
 napping syscall-slower 10ms -s clock_nanosleep --timeline=nap.svg --perfetto=nap.json
 like "a timeline has what has not ended" "$(tr '\n' ' ' <nap.svg)" '<path class="in_flight" d="M[0-9.]+ [0-9.]+h[0-9.]+v.*clock_nanosleep, in flight"\]'

@@ -81,7 +81,7 @@ run() {
 	detach share
 
 	grep -c '^processor' /proc/cpuinfo >cpus
-	traced whole -d 2
+	traced whole -b pid -d 2
 
 	# A setting of the whole machine, which is ours if it is emulated.
 	case $(cat kernel) in

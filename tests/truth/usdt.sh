@@ -112,7 +112,7 @@ check() {
 	holds "an argument of one byte, signed and shifted" byte.json \
 		'[range(1009) | (256 - . % 256) % 256 | if . > 127 then -1 else 0 end] as $all
 			| ($last.rows | map([.key["arg:3>>7"], .count]) | sort) == ($all | group_by(.) | map([.[0], 8 * length]) | sort)'
-	like "the ledger of a table is about pairs" "$(cat words.json)" '52 unmatched \(DONE without START\)'
+	like "the ledger of a table is about pairs" "$(tr -s ' \n' ' ' <words.json)" '52 unmatched \(DONE without START\)'
 	for json in executed replaced; do
 		holds "a pair does not outlast its program: $json" $json.json '$last | [.ledger | .recorded, .abandoned, .unmatched] == [0, 1, 1]'
 	done

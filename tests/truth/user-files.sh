@@ -370,7 +370,7 @@ check() {
 	like "a program that switches stacks runs as ever" "$(cat contexts.err contexts.json)" '"function":"context_turn","count":100'
 	holds "... by probes on return instructions" contexts.json '$last.mechanism.name | endswith(".returns")'
 	like "_setjmp has no return probe" "$(cat keeps-_setjmp.status keeps-_setjmp.err)" "^1.*_setjmp in .*: it depends on its return address"
-	like "... nor has vfork, whose return instruction is probed" "$(cat keeps-vfork.status keeps-vfork.json)" '^0.*uprobe\.(multi\.)?returns on '
+	like "... nor has vfork, whose return instruction is probed" "$(cat keeps-vfork.status keeps-vfork.json)" '^0.*measured by uprobe\.(multi\.)?returns;'
 	for name in nops-nops_leaf nops-nops_leaf+5 nops-leaf; do
 		evidence "$name.json" "$name.err"
 		if [[ $name != nops-nops_leaf && $(cat "$name.status") == 1 ]]; then

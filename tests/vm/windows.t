@@ -22,7 +22,7 @@ declare -A of=([event-rate]=page-faults [func-count]='t:sched:sched_switch' [fun
 	[usdt-latency]='/usr/local/bin/usdt:app:slow_begin /usr/local/bin/usdt:app:slow_end')
 each=()
 for page in tools/*/*.rst; do
-	grep -q "manual/options" "$page" || continue
+	grep -q "manual/common" "$page" || continue
 	tool=$(basename "$page" .rst)
 	[[ ${CHECK_ALL-} || $tool == @(offcpu-time|slab-latency|user-func-latency) ]] || continue # a tool takes 5 s
 	each+=("$tool")
