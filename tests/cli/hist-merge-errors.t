@@ -34,6 +34,7 @@ bad() {
 	fi
 }
 
+bad "the parts of wall-time are not merged" 's/"tool":"[^"]*"/"tool":"wall-time"/'
 bad "the buckets do not add up" 's/"count":(\d+)/"count":@{[$1+1]}/'
 bad "more errors than calls" 's/"errors":0/"errors":99/'
 bad "a negative number" 's/"count":/"count":-/'

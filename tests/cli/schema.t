@@ -57,7 +57,7 @@ if [[ -n $merged && -n $traced ]]; then
 	for report in "$work"/json/*.json; do
 		jq -e -s '.[0].rows' "$report" >/dev/null || continue
 		of=${report##*/}
-		# Rows are of one thread or of several, and have its tid or not: hist-merge refuses that.
+		# hist-merge refuses its parts (tests/cli/hist-merge-errors.t).
 		[[ $of != wall-time.json ]] || continue
 		printed "merged-$of" "$tool" -j "$report"
 		printed "again-$of" "$tool" -j --every=1s "$work/json/merged-$of.json" "$report"

@@ -35,10 +35,8 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	char text[64];
 
 	json_object_set_new(key, "comm", *p->comm ? plumb_json_text(p->comm) : json_null());
-	if (p->pid)
-		json_object_set_new(key, "pid", json_integer(p->pid));
-	if (p->tid)
-		json_object_set_new(key, "tid", json_integer(p->tid));
+	json_object_set_new(key, "pid", p->pid ? json_integer(p->pid) : json_null());
+	json_object_set_new(key, "tid", p->tid ? json_integer(p->tid) : json_null());
 	json_object_set_new(json, "key", key);
 	json_object_set_new(json, "cause", json_string(cause_word(p->cause)));
 	json_object_set_new(json, "idle", json_boolean(p->idle));

@@ -117,6 +117,10 @@ static bool check(struct scan *s, struct line *l, unsigned int seen)
 		}
 	if (s->error)
 		return false;
+	/* Its rows have the same key for different causes, and no histograms. */
+	if (span_is(l->tool, "wall-time"))
+		return scan_fail(s, "the parts of wall-time are not merged, but compared by its "
+				    "--baseline");
 	l->is_measured = seen & 1 << ELAPSED;
 	if (l->start > l->end && !l->is_measured)
 		return scan_fail(s, "the end is before the start");
