@@ -32,6 +32,7 @@ static int tracefs = -1; /* stays open until the process ends */
 /* Before the tool is confined: opens tracefs, which may have to be mounted. */
 void arguments_begin(void)
 {
+	plumb_peers_retain();
 	if (tracefs < 0)
 		tracefs = plumb_tracefs_try();
 }
@@ -98,15 +99,49 @@ struct described {
 	const char *of[6], *result;
 };
 
+/* Whether a thread in call NR (and 1; 0: in none) can have used a pipe. */
+static bool uses_pipes(uint32_t nr)
+{
+	static const char *const calls[] = {"read",     "readv",  "write", "writev",
+					    "sendfile", "splice", "tee",   "vmsplice"};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && nr; i++)
+		if (plumb_syscall_number(calls[i], PLUMB_ABI_NATIVE) == (int)nr - 1)
+			return true;
+	return false;
+}
+
+/*
+ * The process at the other end of a descriptor of C.  A writer may have exited since it ended the
+ * sleep of the reader, when nobody has its end open any more: then its wakeup tells.
+ */
+static void find_peer(const struct slow_call *c, const struct plumb_descriptor *d,
+		      struct plumb_peer *peer)
+{
+	const struct plumb_waker *w = &c->woken_by;
+
+	if (plumb_peer_find(d, c->pid, w->kind == PLUMB_WAKER_THREAD ? w->pid : 0, peer) ||
+	    d->kind != PLUMB_DESCRIPTOR_PIPE || w->kind != PLUMB_WAKER_THREAD || !w->pid ||
+	    !uses_pipes(w->call))
+		return;
+	peer->source = PLUMB_PEER_WAKEUP;
+	peer->pid = w->pid;
+	memcpy(peer->comm, w->comm, sizeof(peer->comm));
+}
+
 static void describe(const struct slow_call *c, struct described *to)
 {
 	const struct plumb_descriptor *d = descriptors_of(c);
+	struct plumb_peer peer;
 
 	*to = (struct described){};
 	for (int i = 0; i < 2; i++) {
 		if (!d[i].kind)
 			continue;
-		plumb_descriptor_text(&d[i], to->texts[i], sizeof(to->texts[i]));
+		/* The line names its own process already. */
+		find_peer(c, &d[i], &peer);
+		plumb_descriptor_text(&d[i], peer.pid == c->pid ? NULL : &peer, to->texts[i],
+				      sizeof(to->texts[i]));
 		if (d[i].argument == SYSCALL_RESULT)
 			to->result = to->texts[i];
 		else if (d[i].argument && d[i].argument <= 6)
@@ -189,15 +224,17 @@ static json_t *json_of_descriptors(const struct slow_call *c)
 	const struct plumb_descriptor *d = descriptors_of(c);
 	json_t *list = json_array();
 
-	for (int i = 0; i < 2; i++)
-		if (d[i].kind)
-			json_array_append_new(
-				list,
-				plumb_descriptor_json(
-					&d[i],
-					d[i].argument == SYSCALL_RESULT
-						? c->ret
-						: (int)c->arguments[(d[i].argument - 1) % 6]));
+	for (int i = 0; i < 2; i++) {
+		const int number = d[i].argument == SYSCALL_RESULT
+					   ? c->ret
+					   : (int)c->arguments[(d[i].argument - 1) % 6];
+		struct plumb_peer peer;
+
+		if (!d[i].kind)
+			continue;
+		find_peer(c, &d[i], &peer);
+		json_array_append_new(list, plumb_descriptor_json(&d[i], &peer, number));
+	}
 	return list;
 }
 

@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <plumb/bpf/syscall/descriptor.h>
+#include <plumb/syscalls/peers.h>
 
 /*
- * "</var/log/a>", "<tcp 10.0.0.5:5432>", "<pipe:[123] read end>", "<anon_inode:[eventfd]>";
- * escaped. Returns TEXT, which PLUMB_DESCRIPTOR_TEXT bytes are enough for.
+ * "</var/log/a>", "<tcp 127.0.0.1:5432, postgres/412>", "<pipe from bash/412>",
+ * "<anon_inode:[eventfd]>"; escaped.  PEER: the process at its other end; NULL: none is to be
+ * named. Returns TEXT, which PLUMB_DESCRIPTOR_TEXT bytes are enough for.
  */
-#define PLUMB_DESCRIPTOR_TEXT 2200
-const char *plumb_descriptor_text(const struct plumb_descriptor *d, char *text, size_t size);
+#define PLUMB_DESCRIPTOR_TEXT 2300
+const char *plumb_descriptor_text(const struct plumb_descriptor *d, const struct plumb_peer *peer,
+				  char *text, size_t size);
 
 /* The same as an object; NUMBER is the descriptor. */
-json_t *plumb_descriptor_json(const struct plumb_descriptor *d, int number);
+json_t *plumb_descriptor_json(const struct plumb_descriptor *d, const struct plumb_peer *peer,
+			      int number);

@@ -164,12 +164,32 @@ static void raw_text(const struct plumb_descriptor *d, char *text, size_t size)
 	}
 }
 
-const char *plumb_descriptor_text(const struct plumb_descriptor *d, char *text, size_t size)
+/* Adds the process at the other end; it says more of a pipe than the number of its inode. */
+static void add_peer(const struct plumb_descriptor *d, const struct plumb_peer *peer, char *text,
+		     size_t size)
 {
-	char raw[RAW_LEN + 16];
+	size_t n = strlen(text);
+
+	if (!peer || !peer->source)
+		return;
+	if (d->kind == PLUMB_DESCRIPTOR_PIPE && pipe_end(d))
+		n = snprintf(text, size, "pipe %s ",
+			     d->flags & PLUMB_DESCRIPTOR_READ ? "from" : "to");
+	else
+		n += snprintf(text + n, size - n, ", ");
+	n += snprintf(text + n, size - n, "%s/%u", peer->comm, peer->pid);
+	if (peer->others)
+		snprintf(text + n, size - n, " and %u more", peer->others);
+}
+
+const char *plumb_descriptor_text(const struct plumb_descriptor *d, const struct plumb_peer *peer,
+				  char *text, size_t size)
+{
+	char raw[RAW_LEN + 80];
 	size_t n;
 
 	raw_text(d, raw, sizeof(raw));
+	add_peer(d, peer, raw, sizeof(raw));
 	*text = 0;
 	if (!*raw)
 		return text;
@@ -209,7 +229,23 @@ static void add_socket(const struct plumb_descriptor *d, json_t *json)
 		json_object_set_new(json, "state", json_string(states[d->state]));
 }
 
-json_t *plumb_descriptor_json(const struct plumb_descriptor *d, int number)
+static json_t *peer_json(const struct plumb_peer *peer)
+{
+	static const char *const sources[] = {
+		[PLUMB_PEER_HAS_OPEN] = "descriptor",
+		[PLUMB_PEER_CREDENTIALS] = "credentials",
+		[PLUMB_PEER_WAKEUP] = "wakeup",
+	};
+
+	if (!peer->source)
+		return json_null();
+	return json_pack("{s:i, s:o, s:i, s:s}", "pid", peer->pid, "comm",
+			 plumb_json_text(peer->comm), "others", peer->others, "known_by",
+			 sources[peer->source]);
+}
+
+json_t *plumb_descriptor_json(const struct plumb_descriptor *d, const struct plumb_peer *peer,
+			      int number)
 {
 	static const char *const kinds[PLUMB_DESCRIPTOR_KINDS] = {
 		"none", "file", "anon_inode", "pipe", "socket", "other", "closed"};
@@ -227,6 +263,8 @@ json_t *plumb_descriptor_json(const struct plumb_descriptor *d, int number)
 	if (d->kind == PLUMB_DESCRIPTOR_CLOSED)
 		return json;
 	json_object_set_new(json, "inode", plumb_json_u64(d->inode));
+	if (d->kind == PLUMB_DESCRIPTOR_PIPE || d->kind == PLUMB_DESCRIPTOR_SOCKET)
+		json_object_set_new(json, "peer", peer_json(peer));
 	if (d->kind == PLUMB_DESCRIPTOR_PATH) {
 		join(d, raw, sizeof(raw));
 		json_object_set_new(json, "path", plumb_json_text(raw));

@@ -142,6 +142,16 @@ static __always_inline bool descriptor_unix(struct plumb_descriptor *d, const st
 	return true;
 }
 
+/* The inode of a socket; 0: no process has accepted it yet, or it is closed. */
+static __always_inline __u64 descriptor_socket_inode(const struct sock *sk)
+{
+	struct socket *socket = sk ? BPF_CORE_READ(sk, sk_socket) : NULL;
+
+	if (!socket || !bpf_core_type_exists(struct socket_alloc))
+		return 0;
+	return BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+}
+
 static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -159,9 +169,10 @@ static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct
 		pid = BPF_CORE_READ(sk, sk_peer_pid);
 		if (pid && !plumb_config.pid_namespace)
 			d->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
+		peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
+		d->peer_inode = descriptor_socket_inode(peer);
 		if (descriptor_unix(d, (struct unix_sock *)sk))
 			return;
-		peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
 		if (peer && descriptor_unix(d, (struct unix_sock *)peer))
 			d->flags |= PLUMB_DESCRIPTOR_PEER;
 		return;

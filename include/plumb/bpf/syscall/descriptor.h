@@ -29,6 +29,7 @@ enum plumb_descriptor_kind {
 
 struct plumb_descriptor {
 	__u64 inode;
+	__u64 peer_inode;     /* of the socket that a unix socket is connected to; 0: not known */
 	__u32 kind, argument; /* from 1 on; SYSCALL_RESULT */
 	__u32 flags, length;  /* of NAMES, each of which ends with a NUL; the file's is first */
 	/* Of sockets. */
