@@ -25,6 +25,7 @@ run() {
 	done
 	of_process self '-s tgkill,rt_sigreturn -b syscall' signals 101 self
 	of_process suspend '-s rt_sigsuspend,rt_sigreturn -b syscall,errno' signals 23 suspend
+	of_process preempted '-s rt_sigsuspend,rt_sigreturn -b syscall,errno' signals 5000 preempted
 	of_process read-eintr '-s read,rt_sigreturn -b syscall,errno' signals 7 read-eintr
 	of_process read-restart '-s read,rt_sigreturn -b syscall,errno' signals 7 read-restart
 	of_process nanosleep '-s nanosleep,rt_sigreturn -b syscall,errno' signals 7 nanosleep
@@ -92,6 +93,8 @@ check() {
 		'[["tgkill", null, 101, 0], ["rt_sigreturn", null, 101, 0]]'
 	has "an EINTR that rt_sigreturn restores is not its error" suspend \
 		'[["rt_sigsuspend", "ERESTARTNOHAND", 23, 23], ["rt_sigreturn", null, 23, 0]]'
+	has "... also if its thread loses the CPU when its handler is about to run" preempted \
+		'[["rt_sigsuspend", "ERESTARTNOHAND", 5000, 5000], ["rt_sigreturn", null, 5000, 0]]'
 	has "a read that a signal ends is one call that failed" read-eintr \
 		'[["read", "ERESTARTSYS", 7, 7], ["rt_sigreturn", null, 7, 0]]'
 	has "a read that is restarted is two, the first of which failed" read-restart \

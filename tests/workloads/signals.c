@@ -7,11 +7,15 @@
  * restarted call enters the kernel again.
  */
 #include "workload.h"
+#include "cpus.h"
 
 const char usage[] =
-	"Usage: signals N self|suspend|read-eintr|read-restart|nanosleep|stop\n"
+	"Usage: signals N self|suspend|preempted|read-eintr|read-restart|nanosleep|stop\n"
 	"self          N signals by tgkill to itself, each handled\n"
 	"suspend       N times rt_sigsuspend; its EINTR is what rt_sigreturn restores\n"
+	"preempted     the same, on a CPU that a realtime thread takes each 30 us, also while a "
+	"signal is\n"
+	"              delivered\n"
 	"read-eintr    N reads, each interrupted for good\n"
 	"read-restart  N reads, each interrupted and made anew (SA_RESTART), then satisfied\n"
 	"nanosleep     N sleeps, each interrupted for good\n"
@@ -177,12 +181,32 @@ static void run_suspend(void)
 	put_plain_row("rt_sigreturn", shared->handled, 0);
 }
 
+static void run_preempted(void)
+{
+	pid_t pid;
+
+	pin_to_last_cpu();
+	pid = fork_or_die();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!become_realtime(1))
+			die("sched_setscheduler: %s", strerror(errno));
+		for (;;)
+			pause_ns(30000);
+	}
+	run_suspend();
+	kill(pid, SIGKILL);
+	reap(pid);
+}
+
 static void run(const char *what)
 {
 	if (!strcmp(what, "self")) {
 		run_self();
 	} else if (!strcmp(what, "suspend")) {
 		run_suspend();
+	} else if (!strcmp(what, "preempted")) {
+		run_preempted();
 	} else if (!strcmp(what, "read-eintr")) {
 		install(0);
 		run_helped(read_fails, false, false);

@@ -49,6 +49,33 @@ static __always_inline bool return_has_none(const struct pt_regs *regs, long *re
 #endif
 }
 
+/*
+ * Whether the registers are no longer those of the system call whose number they have: its thread
+ * is about to run a signal handler, and they are its arguments. They point into the frame on its
+ * stack (arch/x86/include/asm/sigframe.h), which rt_sigreturn takes away again: of 64 bits, an
+ * address, the context and the siginfo; of 32 bits, an address, the signal, two pointers, the
+ * siginfo and the context, or with a handler of one argument, an address and the signal. arm64
+ * forgets the number.
+ */
+static __always_inline bool return_to_handler(const struct pt_regs *regs, long result)
+{
+#if defined(__TARGET_ARCH_x86)
+	const __u64 frame = return_register(regs, sp), third = return_register(regs, dx);
+	__s32 number = 0;
+
+	if (third == frame + 8)
+		return return_register(regs, si) == frame + 8 + 304;
+	if (third == frame + 16)
+		return return_register(regs, cx) == frame + 16 + 128;
+	return !third && !return_register(regs, cx) && (__u32)result - 1 < 64 &&
+	       !bpf_probe_read_user(&number, sizeof(number), (void *)(frame + 4)) &&
+	       number == (__s32)result;
+#else
+	(void)regs, (void)result;
+	return false;
+#endif
+}
+
 /* The first argument of the system call that the current thread is in, and the second. */
 static __always_inline __u64 return_argument(const struct pt_regs *regs)
 {

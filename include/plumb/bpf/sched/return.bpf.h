@@ -83,7 +83,7 @@ static __always_inline bool return_call(const struct pt_regs *regs, __u32 *nr, l
 	if (number < 0)
 		number = return_interrupted(regs, current_task());
 	*nr = number;
-	return !return_has_none(regs, result) && number >= 0;
+	return !return_has_none(regs, result) && number >= 0 && !return_to_handler(regs, *result);
 }
 
 /* Whether T's call has not been found before. */
