@@ -15,8 +15,9 @@ usage() {
 	Install what building and testing need (apt; as root), build, run the tests.
 
 	  --no-install  use what is there
-	  --all         also what else runs here: on each emulated kernel every group of tests that
-	                depends on kernels, both compilers of other releases, packages; hours
+	  --all         also what takes long: every group of tests that depends on kernels on each
+	                emulated kernel, arm64, compilers of other releases, each tool where one of its
+	                kind stands for all, packages; hours
 	  --no-vm       leave out the emulated machines
 	  --quick       what a change most likely breaks, in 2 minutes: one build, units,
 	                style, the command line, known workloads on the running kernel
@@ -39,16 +40,13 @@ for option; do
 done
 
 [[ -z $install ]] || packages_install "${packages_build[@]}" "${packages_test[@]}" "${packages_package[@]}"
-# A machine that already has others of its own architecture than these go with skips what takes them.
-[[ -n $quick || -z $install ]] || packages_install "${packages_arm64[@]}" ${CHECK_ALL:+"${packages_kernel[@]}"} || [[ -z $CHECK_ALL ]]
+[[ -z $CHECK_ALL || -z $install ]] || packages_install "${packages_arm64[@]}" "${packages_kernel[@]}"
 
 # A release that cannot be fetched is a named skip, and so is a kernel that the archive lost.
 fetch() {
 	((EUID != 0)) || scripts/chroots.sh || (($? == 77))
 	[[ -z $vm ]] || scripts/kernels.sh || (($? == 77))
-	command -v aarch64-linux-gnu-gcc >/dev/null || return 0
-	# shellcheck disable=SC2046 # those that the tests of arm64 take
-	scripts/kernels.sh --arch=arm64 $([[ $CHECK_ALL ]] || echo 6.12 7) || (($? == 77))
+	[[ -z $CHECK_ALL ]] || scripts/kernels.sh --arch=arm64 || (($? == 77))
 }
 
 fetching=
@@ -71,21 +69,15 @@ if [[ -n $quick ]]; then
 fi
 # BPF objects and their skeletons are the same whatever compiles the rest, objects are the same however they
 # are linked, and so are manual pages: made once.
-mkdir -p build/{arm64,clang,dynamic}
-cp -a --update build/man build/arm64
+mkdir -p build/{clang,dynamic}
 cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,man} build/clang
 cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib,man} build/dynamic
 make "$jobs" B=build/dynamic DYNAMIC=1 all
+make "$jobs" B=build/clang CC=clang CFLAGS=-O0 all ${CHECK_ALL:+units} # it warns of the same without optimizing
 wait "$fetching"
-# The newest clang compiles all tools in tests/build/releases.t. Where that cannot run, and with --all, so does
-# this system's, with the units; clang warns of the same without optimizing.
-newest_clang() {
-	((EUID == 0)) && unshare --mount true 2>/dev/null && scripts/chroots.sh sid >/dev/null 2>&1
-}
-if [[ $CHECK_ALL ]] || ! newest_clang; then
-	make "$jobs" B=build/clang CC=clang CFLAGS=-O0 all units
-fi
-if command -v aarch64-linux-gnu-gcc >/dev/null && scripts/kernels.sh --arch=arm64 7 >/dev/null; then
+if [[ $CHECK_ALL ]]; then
+	mkdir -p build/arm64
+	cp -a --update build/man build/arm64
 	make "$jobs" arm64
 fi
 
@@ -97,9 +89,14 @@ if [[ $CHECK_ALL ]]; then tests+=(tests/package/*.t); else tests+=(tests/package
 machines=()
 if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
-	mapfile -t machines < <(printf '%s\n' tests/vm/{7,6.12,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t | awk '!seen[$0]++')
+	machines=(tests/vm/{7,6.12,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t)
 fi
-mapfile -t tests < <(printf '%s\n' "${tests[@]}" | awk '!seen[$0]++')
+# Minutes each: other releases' compilers, systemd, what distributions' kernels and figures are.
+later=(tests/build/releases.t tests/live/policy-targets.t tests/trust/{probe-check-kernels,trace-bias}.t tests/vm/{image,windows}.t)
+# Each once, and these with --all.
+chosen() { printf '%s\n' "$@" | awk -v later="${later[*]}" -v all="$CHECK_ALL" 'NF && !seen[$0]++ && (all || !index(" " later " ", " " $0 " "))'; }
+mapfile -t tests < <(chosen "${tests[@]}")
+mapfile -t machines < <(chosen "${machines[@]}")
 exec "${prove[@]}" --jobs 3 --rules 'seq=tests/{live/truth,trust/*}.t' \
 	--rules 'seq={build/unit,tests/{live,cli,windows,workloads,build,pictures,package}}/*' \
 	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"

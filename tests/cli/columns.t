@@ -39,7 +39,7 @@ listed() {
 }
 
 declare -A sorted=() # by kind of tool and figure
-for tool in "${tools[@]}"; do
+for tool in "${kinds[@]}"; do
 	if ! has "$tool" --sort || ! has "$tool" COMMAND; then
 		continue
 	fi

@@ -4,7 +4,7 @@
 # For tests of the command line: source it.  They are made of each tool that is
 # built, in so far as its --help says that it has the option in question.
 #
-#	for tool in "${tools[@]}"; do ...
+#	for tool in "${tools[@]}"; do ...   or in "${kinds[@]}": one of each kind
 #	run TOOL [ARG...]            its output to $out and $err, its end to $status
 #	run_bare TOOL [ARG...]       the same, without the operand that it takes
 #	refused CLAIM STATUS WORD... $status, no output, one line that has all the words
@@ -49,6 +49,13 @@ tools=("${tools[@]##*/}")
 	echo "Bail out! no tools in $bin: make"
 	exit 1
 }
+
+# One of each kind, where what is tried is code that all share; with CHECK_ALL (scripts/check.sh --all) all tools.
+kinds=("${tools[@]}")
+if [[ -z ${CHECK_ALL-} ]]; then
+	mapfile -t kinds < <(printf '%s\n' "${tools[@]}" |
+		grep -xE 'event-rate|func-count|hist-merge|offcpu-time|probe-check|syscall-latency|syscall-slower|wall-time')
+fi
 
 # A process of ours that does nothing, the only one that is traced: its pid in $idle.
 start_idle() {

@@ -99,7 +99,7 @@ busy_script="for i in 1 2 3 4 5 6; do
 done >/dev/null 2>&1"
 busy=(sh -c "$busy_script")
 
-for tool in "${tools[@]}"; do
+for tool in "${kinds[@]}"; do
 	call=("$bin/$tool" ${operand[$tool]:+"${operand[$tool]}"} ${second[$tool]:+"${second[$tool]}"})
 	for option in --help --version --about; do
 		unwritable "$option"
