@@ -10,7 +10,7 @@
 #pragma once
 
 #include "call.bpf.h"
-#include <plumb/bpf/block/request.bpf.h>
+#include <plumb/bpf/block/disks.bpf.h>
 #include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 
@@ -38,6 +38,8 @@ struct io_bio {
 	__u8 early;   /* seen before block_bio_queue */
 	__u32 below;  /* the disk to which a stacked one passes it on */
 	__u32 queued; /* in the counters of that disk */
+	struct disk_io io;
+	__u32 pad;
 };
 
 PLUMB_MAP(io_bios, HASH, IO_BIOS, __u64, struct io_bio);
@@ -94,6 +96,7 @@ static __always_inline void bio_ends(__u64 id, struct io_bio *b, __u64 now)
 	struct io_disk *d;
 
 	disk_change(dev, now, -1, 0, 0);
+	disk_io_ends(&b->io, dev);
 	d = disk_get(dev);
 	if (d)
 		d->by = b->by;
@@ -140,6 +143,7 @@ static __always_inline void part_submitted(struct bio *bio, __u64 id, struct io_
 		note_start(bio, id, disk_number(bio_disk(bio)));
 	} else if (part->below && !part->queued) {
 		part->queued = 1;
+		disk_io_begins(&part->io, bio, part->below);
 		disk_change(part->below, now, 1, 0, 0);
 		d = part->flush ? disk_get(part->below) : NULL;
 		if (d)
@@ -174,6 +178,7 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 	bpf_get_current_comm(b.by.comm, sizeof(b.by.comm));
 	b.dev = disk_number(bio_disk(bio));
 	b.flush = asks_for_flush(BPF_CORE_READ(bio, bi_opf));
+	disk_io_begins(&b.io, bio, b.dev);
 	t = inflight_get(task);
 	if (t && t->start) {
 		b.owner.task = (__u64)task;
@@ -229,6 +234,10 @@ PROGRAM_COPIES(bio_split_off, "raw_tp/block_split")
 		return 0;
 	b = *of;
 	b.counted = has_requests(part);
+	if (b.counted) {
+		disk_io_is_part(&of->io, (struct bio *)rest);
+		disk_io_is_part(&b.io, part);
+	}
 	bio_begins(id, &b, bpf_ktime_get_ns());
 	return 0;
 }

@@ -87,8 +87,11 @@ static __always_inline void split_begins(struct call_thread *t)
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
-	if (!t->preempted)
-		call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
+	if (t->preempted)
+		return;
+	call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
+	if (t->own.waits >= IO_WAITS_IO)
+		disk_wait_begins((__u64)task, t->own.dev ?: t->own.to, t->left);
 }
 
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
@@ -97,6 +100,8 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 	if (t->preempted)
 		return;
 	call_is_back(&t->own, off_cpu - waited, stay->began - waited);
+	/* It can be woken before it has left. */
+	disk_wait_ends(t->own.task, stay->began - waited);
 	t->own.ns[IO_WAKE] += sched_waited_idle(stay, waited);
 }
 
@@ -104,11 +109,14 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 SEC("raw_tp/sched_waking")
 int sleeper_woken(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 task = ctx->args[0];
+	__u64 task = ctx->args[0], now;
 	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
 
-	if (kept && kept->thread.own.waits != IO_RUNS)
-		call_woken(&kept->thread.own, bpf_ktime_get_ns());
+	if (!kept || kept->thread.own.waits == IO_RUNS)
+		return 0;
+	now = bpf_ktime_get_ns();
+	call_woken(&kept->thread.own, now);
+	disk_wait_ends(task, now);
 	return 0;
 }
 

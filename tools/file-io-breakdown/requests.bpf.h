@@ -7,9 +7,6 @@
 
 #include "bios.bpf.h"
 
-/* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
-#define MAX_BIOS 256
-
 /* A request that is in the device. */
 struct io_request {
 	struct io_owner owners[2];
@@ -102,27 +99,13 @@ __noinline int known_bio_ends(__u64 id, __u64 now)
 	return 0;
 }
 
-/* BYTES of the request are done: the first of its bios end. */
-static __always_inline void end_bios(struct request *rq, __u32 bytes, __u64 now, bool inlined)
+static __always_inline int known_bio_ends_inlined(__u64 id, __u64 now)
 {
-	struct bio *bio = BPF_CORE_READ(rq, bio);
-	struct io_bio *b;
-	__u32 size;
-	__u64 id;
+	struct io_bio *b = bpf_map_lookup_elem(&io_bios, &id);
 
-	for (int i = 0; i < MAX_BIOS && bio; i++) {
-		size = BPF_CORE_READ(bio, bi_iter.bi_size);
-		if (size > bytes)
-			return;
-		bytes -= size;
-		id = (__u64)bio;
-		bio = BPF_CORE_READ(bio, bi_next);
-		b = inlined ? bpf_map_lookup_elem(&io_bios, &id) : NULL;
-		if (b)
-			bio_ends(id, b, now);
-		if (!inlined)
-			known_bio_ends(id, now);
-	}
+	if (b)
+		bio_ends(id, b, now);
+	return 0;
 }
 
 static __always_inline int completed(__u64 *ctx, bool inlined)
@@ -138,8 +121,12 @@ static __always_inline int completed(__u64 *ctx, bool inlined)
 		if (r)
 			request_leaves(id, r, now);
 	}
-	if (!request_is_in_sequence(rq))
-		end_bios(rq, bytes, now, inlined);
+	if (request_is_in_sequence(rq))
+		return 0;
+	if (inlined)
+		request_ends_bios(rq, bytes, now, known_bio_ends_inlined);
+	else
+		request_ends_bios(rq, bytes, now, known_bio_ends);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ struct account {
 	uint32_t pid;              /* of all; 0: of several */
 	struct head *heads;
 	size_t n_heads;
+	char neighbour[128];          /* of the disk that was waited for most, in I/O; "": none */
 	bool counts;                  /* parts count samples */
 	struct plumb_weighed *stacks; /* for a flame graph (stacks/flame.h) */
 	size_t n_stacks;

@@ -2,7 +2,8 @@
 /* descriptor: the file or socket that a system call was given. */
 #pragma once
 
-#include <plumb/bpf/core/file.bpf.h>
+#include <plumb/bpf/block/disks-follow.bpf.h>
+#include <plumb/bpf/block/file-disk.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 
 /* Bits of system calls whose first argument is a descriptor. */
@@ -54,28 +55,33 @@ static __always_inline __u64 peer_of(const struct sock *sk)
 	return key;
 }
 
-/* What the descriptor is that the current thread's system call got as its first argument. */
-static __always_inline void look_at_file(struct wall_thread *t, struct task_struct *task)
+/*
+ * What the descriptor is that the current thread's system call got as its first argument. Returns
+ * the disk on which it is; 0: none.
+ */
+static __always_inline __u32 look_at_file(struct wall_thread *t, struct task_struct *task)
 {
 	__u32 nr = (t->what & WALL_CALL) - 1;
 	struct socket *socket;
 	struct inode *inode;
 	struct file *file;
-	__u32 type;
+	__u32 type, disk = 0;
 
 	t->device = 0;
 	t->peer = 0;
 	if (nr >= 512 || !(wall_descriptors[nr / 64 & 7] >> (nr & 63) & 1))
-		return;
+		return 0;
 	file = file_of(task, return_argument(return_registers(task)));
 	if (!file)
-		return;
+		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
 	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
-	if (type == S_IFREG) {
-		t->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (type == S_IFREG || type == S_IFBLK) {
+		disk = file_disk(file, inode, BPF_CORE_READ(inode, i_sb));
+		t->device = disk ?: BPF_CORE_READ(inode, i_sb, s_dev);
 	} else if (type == S_IFSOCK) {
 		socket = BPF_CORE_READ(file, private_data);
 		t->peer = peer_of(BPF_CORE_READ(socket, sk));
 	}
+	return disk;
 }

@@ -302,7 +302,11 @@ static void print_sentence(const struct account *a, const struct plumb_options *
 		n += snprintf(text + n, sizeof(text) - n, "%s%s %% %s", i ? ", " : "",
 			      percent(sums[i].ns, busy, part), cause_text(sums[i].cause));
 		if (most && *story_detail(a, most, detail, sizeof(detail)))
-			n += snprintf(text + n, sizeof(text) - n, " (%s)", detail);
+			n += snprintf(text + n, sizeof(text) - n, " (%s%s%s)", detail,
+				      sums[i].cause == CAUSE_DISK && *a->neighbour
+					      ? "; meanwhile there, "
+					      : "",
+				      sums[i].cause == CAUSE_DISK ? a->neighbour : "");
 	}
 	if (!busy) {
 		most = a->n ? &a->parts[0] : NULL;

@@ -256,6 +256,8 @@ static __always_inline enum wall_how how_it_leaves(struct bpf_raw_tracepoint_arg
 static __always_inline void remember(struct bpf_raw_tracepoint_args *ctx, struct wall_thread *t,
 				     struct task_struct *task, __u32 cpu)
 {
+	__u32 disk;
+
 	t->how = how_it_leaves(ctx, task);
 	t->cpu = cpu;
 	t->task = bpf_get_current_task();
@@ -263,7 +265,9 @@ static __always_inline void remember(struct bpf_raw_tracepoint_args *ctx, struct
 		return;
 	sched_asleep(1);
 	t->what = registers_call(task) & WALL_CALL;
-	look_at_file(t, task);
+	disk = look_at_file(t, task);
+	if (disk)
+		disk_wait_begins(t->task, disk, t->until);
 	if ((t->what & WALL_CALL) == wall_futex)
 		t->what |= (return_second_argument(return_registers(task)) & WALL_OP)
 			   << WALL_OP_SHIFT;
@@ -287,6 +291,8 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 		return;
 	}
 	account(t, task, cpu, now);
+	/* It can have been woken before it had left. */
+	disk_wait_ends((__u64)task, now);
 	if (sched_state(task) & TASK_DEAD)
 		inflight_drop(task);
 	else

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
+#include <plumb/disks/disks.h>
+#include <plumb/functions/block-hooks.h>
 #include <plumb/functions/probe.h>
 #include <plumb/stacks/flame.h>
 #include <plumb/stacks/stacks.h>
@@ -25,6 +28,7 @@ static bool all_waits;
 static const char *baseline, *flame; /* files; NULL: none */
 static struct wall_time_bpf *programs;
 static const struct plumb_run *traced;
+static struct block_hooks hooks;
 
 /* clang-format off */
 static const struct plumb_option options[] = {
@@ -45,7 +49,9 @@ static void complete(struct plumb_options *o)
 
 static int prepare(struct plumb_options *o)
 {
-	return baseline ? baseline_read(baseline) : 0;
+	const int err = block_hooks_find(o->btf, &hooks);
+
+	return err || !baseline ? err : baseline_read(baseline);
 }
 
 static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char *what, size_t size)
@@ -80,8 +86,10 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit",
-			    "cpu-clock");
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit", "cpu-clock",
+			    "block_bio_queue", "block_bio_complete", "block_split",
+			    "block_rq_complete");
+	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	bpf->config->waits = 1;
 	bpf->config->wakers = PLUMB_WAKERS_NAMES;
 	bpf->copied = copied;
@@ -97,7 +105,16 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-static const char *const attached[] = {"on_leave", NULL};
+/* What ends before what begins. */
+static const char *const attached[] = {"disk_request_completed",
+				       "disk_bio_completed",
+				       "disk_bio_split",
+				       "disk_bio_queued",
+				       "disk_waiter_woken",
+				       "on_leave",
+				       NULL};
+/* Without the others I/O of a disk is not summed up, but no time of a thread is lost. */
+static const char *const vital[] = {"on_leave", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -105,6 +122,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = PLUMB_SCHED_STABILITY,
 		.open = open_raw_tracepoint,
 		.programs = attached,
+		.vital = vital,
 	},
 };
 
@@ -134,10 +152,15 @@ static struct account *account_of(const struct plumb_report *r)
 	static struct account account;
 	static const struct plumb_snapshot *of;
 	static uint64_t clock;
+	const struct part *disk;
 
 	if (of != r->snap || clock != r->total->clock) {
 		account_free(&account);
 		account_make(&account, r, programs->bss->wall_began, all_waits);
+		disk = story_largest(&account, CAUSE_DISK, false);
+		if (disk && disk->device)
+			plumb_disks_neighbour(r, disk->device, account.neighbour,
+					      sizeof(account.neighbour));
 		of = r->snap;
 		clock = r->total->clock;
 	}
@@ -182,8 +205,9 @@ int main(int argc, char **argv)
 				"or asleep and for what.",
 		.card.about =
 			"hooks:     raw tracepoints sched_switch, sched_waking (stable-ish),\n"
-			"           sched_process_exit; perf event cpu-clock, 99 times a second\n"
-			"           on each CPU (stable)\n"
+			"           sched_process_exit, block_bio_queue, block_bio_complete,\n"
+			"           block_split, block_rq_complete; perf event cpu-clock,\n"
+			"           99 times a second on each CPU (stable)\n"
 			"kernels:   6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			"second\n"

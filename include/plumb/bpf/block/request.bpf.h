@@ -79,6 +79,28 @@ static __always_inline bool request_is_in_sequence(struct request *rq)
 	return block_read(rq, rq_flags) & block_config.flush_seq;
 }
 
+/* Bios of a request that are followed to its end; it has at most as many, if it is of segments. */
+#define REQUEST_BIOS 256
+
+/* BYTES of the request are done: ENDS is called for the first of its bios, which end. */
+static __always_inline void request_ends_bios(struct request *rq, __u32 bytes, __u64 now,
+					      int (*ends)(__u64 id, __u64 now))
+{
+	struct bio *bio = block_read(rq, bio);
+	__u32 size;
+	__u64 id;
+
+	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
+		size = block_read(bio, bi_iter.bi_size);
+		if (size > bytes)
+			return;
+		bytes -= size;
+		id = (__u64)bio;
+		bio = block_read(bio, bi_next);
+		ends(id, now);
+	}
+}
+
 /* Numbers that have not changed since 5.10; those of zones have. */
 static __always_inline enum block_op request_op(__u32 flags, __u32 bytes)
 {
