@@ -156,7 +156,8 @@ static struct account *account_of(const struct plumb_report *r)
 
 	if (of != r->snap || clock != r->total->clock) {
 		account_free(&account);
-		account_make(&account, r, programs->bss->wall_began, all_waits);
+		account_make(&account, r, programs->bss->wall_began ?: traced->counting.clock,
+			     all_waits);
 		disk = story_largest(&account, CAUSE_DISK, false);
 		if (disk && disk->device)
 			plumb_disks_neighbour(r, disk->device, account.neighbour,
