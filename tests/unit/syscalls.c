@@ -156,7 +156,7 @@ static void fields_print_a_key(void **state)
 	struct syscall_key key = {.nr = __NR_sendto};
 	char text[64];
 
-	assert_int_equal(plumb_n_syscall_fields, 2);
+	assert_int_equal(plumb_n_syscall_fields, 3);
 	plumb_field_format(&plumb_syscall_fields[0], &key, text, sizeof(text));
 	assert_string_equal(text, "sendto");
 	plumb_field_format(&plumb_syscall_fields[1], &key, text, sizeof(text));

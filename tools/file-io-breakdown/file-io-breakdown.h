@@ -62,7 +62,7 @@ struct io_key {
 	__u32 dev;            /* of the disk: major << 20 | minor; 0: none */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct io_key) == 96, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct io_key) == 104, "no hidden padding in a hash key");
 
 /* A thread that has submitted a bio. */
 struct io_submitter {

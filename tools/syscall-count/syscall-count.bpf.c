@@ -34,6 +34,8 @@ static __always_inline void enter(struct task_struct *task, __u64 call)
 		return;
 	}
 	key_refresh(t, task);
+	if (plumb_config.by & PLUMB_BY_FD)
+		fd_find(t, call);
 	if (at_end()) {
 		if (t->start)
 			ledger_count(cpu, exit_lost);

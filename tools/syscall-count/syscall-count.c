@@ -13,6 +13,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
+	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
+			    (int32_t *)skel->rodata->fd_connects, calibration);
 	return 0;
 }
 
@@ -38,12 +40,14 @@ int main(int argc, char **argv)
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),
+		.keys.paths = PLUMB_BY_FD,
 		.keys.default_by = PLUMB_BY_SYSCALL,
 		.measure.kind = PLUMB_COUNTS,
 		.measure.errors = true,
 		.overhead.syscalls = true,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle.prepare = plumb_fds_prepare,
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <plumb/bpf/syscall/syscall-key.bpf.h>
+
 #include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/sched/split.h>
 enum { SPLIT_PARTS = PLUMB_RETURN_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
-#include <plumb/bpf/syscall/syscall-key.bpf.h>
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 
 /* Return whether the entry of a call determines its row, and whether it has one. */
 static __always_inline bool timing_at_entry(void)
 {
-	return !(plumb_config.by & (PLUMB_BY_ERRNO | PLUMB_BY_CPU)) &&
+	return !(plumb_config.by & (PLUMB_BY_ERRNO | PLUMB_BY_CPU | PLUMB_BY_FD)) &&
 	       !syscall_config.only_errors && !syscall_config.min_ns;
 }
 
 static __always_inline void timing_begin(struct call_thread *t, struct task_struct *task,
 					 __u64 call)
 {
-	(void)call;
 	key_refresh(t, task);
+	if (plumb_config.by & PLUMB_BY_FD)
+		fd_find(t, call);
 }
 
 static __always_inline __u32 timing_slot(struct call_thread *t, struct task_struct *task,
@@ -124,6 +126,8 @@ static __always_inline void timing_end(const struct timing_call *c)
 			ledger_count(cpu, filtered_at_exit);
 			return;
 		}
+		if (plumb_config.by & PLUMB_BY_FD && fd_is_connect(c->call))
+			fd_find(c->t, c->call);
 		slot = syscall_slot(c->t, current_task(), c->call, error, cpu);
 	}
 	if (plumb_config.split && c->left)

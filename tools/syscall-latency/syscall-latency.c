@@ -49,6 +49,8 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit");
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
+	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
+			    (int32_t *)skel->rodata->fd_connects, calibration);
 	return 0;
 }
 
@@ -97,6 +99,8 @@ static int open_fentry(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
+	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
+			    (int32_t *)skel->rodata->fd_connects, calibration);
 	for (int i = 0; i < n && !err; i++)
 		err = set_target(skel, bpf, i, nrs[i]);
 	return err;
@@ -123,6 +127,7 @@ static const struct plumb_inflight inflight = {
 
 static int prepare(struct plumb_options *o)
 {
+	plumb_fds_prepare(o);
 	if (!o->split && o->no_return)
 		return 0;
 	for (size_t i = 0; i < sizeof(mechanisms) / sizeof(mechanisms[0]); i++)
@@ -156,6 +161,7 @@ int main(int argc, char **argv)
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),
+		.keys.paths = PLUMB_BY_FD,
 		.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | PLUMB_BY_SYSCALL,
 		.measure.errors = true,
 		.measure.parts = plumb_return_parts,

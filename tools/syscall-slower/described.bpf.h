@@ -14,6 +14,33 @@
 
 #define CLOSED_MEANWHILE 1 /* instead of a file's address */
 
+/*
+ * What the descriptors of a call are.  Only the programs at the ends of calls write it, of which
+ * one runs on a CPU at a time.
+ */
+PLUMB_MAP(described_files, PERCPU_ARRAY, 2, __u32, struct plumb_descriptor);
+
+/*
+ * Describes the file at ADDRESS in described_files; 0: there is none.  Not static: so the verifier
+ * sees it once, not for each of its callers.
+ */
+__noinline int described_describe(__u64 address, __u32 i, __u32 argument)
+{
+	struct plumb_descriptor *d = bpf_map_lookup_elem(&described_files, &i);
+
+	if (!d)
+		return 0;
+	__builtin_memset(d, 0, sizeof(*d));
+	if (!address)
+		return 0;
+	d->argument = argument;
+	if (address == CLOSED_MEANWHILE)
+		d->kind = PLUMB_DESCRIPTOR_CLOSED;
+	else
+		descriptor_describe(d, (struct file *)address);
+	return 0;
+}
+
 /* The file of argument N, from 1 on, or of the result; 0: none.  VALUES: the arguments. */
 static __always_inline __u64 described_file(const __u64 values[8], __u32 n, long ret)
 {
@@ -74,12 +101,12 @@ static __always_inline bool described_find(const struct timing_call *c, struct c
 		t->own.files[1] = CLOSED_MEANWHILE;
 	if (!t->own.files[0] && !t->own.files[1])
 		return false;
-	descriptor_describe(t->own.files[0], 0, shape->descriptors[0]);
-	descriptor_describe(t->own.files[1], 1, shape->descriptors[1]);
+	described_describe(t->own.files[0], 0, shape->descriptors[0]);
+	described_describe(t->own.files[1], 1, shape->descriptors[1]);
 	return true;
 }
 
-/* What descriptor_describe() has found. */
+/* What described_find() has found. */
 static __always_inline void described_copy(struct plumb_descriptor to[2])
 {
 	struct plumb_descriptor *d;
@@ -87,7 +114,7 @@ static __always_inline void described_copy(struct plumb_descriptor to[2])
 
 #pragma unroll
 	for (i = 0; i < 2; i++) {
-		d = bpf_map_lookup_elem(&plumb_descriptors, &(__u32){i});
+		d = bpf_map_lookup_elem(&described_files, &(__u32){i});
 		bpf_probe_read_kernel(&to[i], sizeof(*to), d);
 	}
 }

@@ -22,7 +22,16 @@ extern struct syscall_config plumb_syscall_selection;
 void plumb_syscall_configure(struct syscall_config *config, const struct syscall_config *selection,
 			     bool calibration);
 
-/* Keys of rows: syscall, errno. */
+/* --- fd-keys.c: rows by what the descriptors of calls are --- */
+
+/* As lifecycle.prepare of a tool that has this key. */
+int plumb_fds_prepare(struct plumb_options *o);
+/* For the rodata of fd-key.bpf.h, before BPF is loaded; ARGUMENTS: fd_arguments. */
+void plumb_fds_configure(const struct plumb_bpf *bpf, uint8_t *arguments, int32_t *connects,
+			 bool calibration);
+void plumb_fd_format(const void *key, char *text, size_t size);
+
+/* Keys of rows: syscall, errno, fd; tools without the last one pass one less. */
 extern const struct plumb_field plumb_syscall_fields[];
 extern const size_t plumb_n_syscall_fields;
 

@@ -104,7 +104,7 @@ static void read_stacks(const void *state, struct plumb_flight *f)
 {
 	const char *own = (const char *)state + at.own;
 
-	if (at.own < 0 || at.left < 0 || !plumb_state_word(state, at.left))
+	if (at.own < 0 || at.kernel < 0 || at.left < 0 || !plumb_state_word(state, at.left))
 		return;
 	f->kernel = *(const int32_t *)(own + at.kernel);
 	f->user = *(const int32_t *)(own + at.user);

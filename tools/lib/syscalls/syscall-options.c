@@ -210,6 +210,7 @@ static void format_syscall(const void *key, char *text, size_t size)
 const struct plumb_field plumb_syscall_fields[] = {
 	{"syscall", PLUMB_BY_SYSCALL, .format = format_syscall},
 	{PLUMB_FIELD("errno", PLUMB_BY_ERRNO, PLUMB_ERRNO, syscall_key, error)},
+	{"fd", PLUMB_BY_FD, .format = plumb_fd_format},
 };
 const size_t plumb_n_syscall_fields =
 	sizeof(plumb_syscall_fields) / sizeof(plumb_syscall_fields[0]);

@@ -20,12 +20,6 @@
 #define UNIX_ADDRESS_LEN    108
 
 /*
- * What the descriptors of a call are.  Only the programs at the ends of calls write it, of which
- * one runs on a CPU at a time.
- */
-PLUMB_MAP(plumb_descriptors, PERCPU_ARRAY, 2, __u32, struct plumb_descriptor);
-
-/*
  * Adds the name of DENTRY; false: there is no room for another one.  The place is taken from D, of
  * which the verifier does not know what it is: else it would follow each sum of lengths on its own.
  */
@@ -190,32 +184,13 @@ static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct
 	d->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 }
 
-/*
- * Describes the file at ADDRESS, which the current thread has open, in plumb_descriptors.  (0:
- * there is none; 1: it was closed during the call.)  Not static: so the verifier sees it once, not
- * for each of its callers.
- */
-__noinline int descriptor_describe(__u64 address, __u32 i, __u32 argument)
+/* Describes FILE, which the current thread has open, in D, which is zero. */
+static __always_inline void descriptor_describe(struct plumb_descriptor *d, struct file *file)
 {
-	struct plumb_descriptor *d = bpf_map_lookup_elem(&plumb_descriptors, &i);
-	struct file *file = (struct file *)address;
-	struct super_block *sb;
-	struct inode *inode;
-	__u32 type;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	__u32 type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
 
-	if (!d)
-		return 0;
-	__builtin_memset(d, 0, sizeof(*d));
-	if (!file)
-		return 0;
-	d->argument = argument;
-	if (address == 1) {
-		d->kind = PLUMB_DESCRIPTOR_CLOSED;
-		return 0;
-	}
-	inode = BPF_CORE_READ(file, f_inode);
-	sb = BPF_CORE_READ(inode, i_sb);
-	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
 	d->inode = BPF_CORE_READ(inode, i_ino);
 	if (type == S_IFSOCK) {
 		descriptor_socket(d, file);
@@ -228,5 +203,4 @@ __noinline int descriptor_describe(__u64 address, __u32 i, __u32 argument)
 	} else {
 		descriptor_path(d, file, sb);
 	}
-	return 0;
 }

@@ -7,6 +7,7 @@
 /* The bits that these tools add to --by. */
 #define PLUMB_BY_SYSCALL (PLUMB_BY_TOOL << 0)
 #define PLUMB_BY_ERRNO   (PLUMB_BY_TOOL << 1)
+#define PLUMB_BY_FD      (PLUMB_BY_TOOL << 2) /* of those with rows by call: fd-key.bpf.h */
 
 /* The table that a number refers to. x32 calls are native ones with bit 30 set. */
 enum plumb_abi {
@@ -20,8 +21,14 @@ struct syscall_key {
 	__u32 abi;
 	__u32 error; /* positive errno, 0 for success */
 	__u32 pad;
+	__u64 fd; /* a number made of what the descriptor is, or one of PLUMB_FD_... */
 };
-_Static_assert(sizeof(struct syscall_key) == 72, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct syscall_key) == 80, "no hidden padding in a hash key");
+
+/* They differ in many bits, as the numbers of files do (syscall_var()). */
+#define PLUMB_FD_NONE   0                     /* the call has no descriptor, or a negative number */
+#define PLUMB_FD_CWD    0x6f1d5a3c97e2b841ULL /* AT_FDCWD */
+#define PLUMB_FD_CLOSED 0xb38c02f94d7165eaULL /* the number is not one of an open file */
 
 /* The selected calls, a bit each: numbers below PLUMB_SYSCALLS of each table. */
 #define PLUMB_SYSCALLS       512
