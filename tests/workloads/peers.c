@@ -2,7 +2,7 @@
 /*
  * peers: slow calls on pipes and sockets whose other ends children have open.
  *
- * Each child has a name, and sends or takes something after 100 ms.  All children, but for those
+ * Each child has a name, and sends or takes something after 200 ms.  All children, but for those
  * that are to exit, live until the gate "end".
  */
 #include "workload.h"
@@ -12,11 +12,11 @@
 #include <sys/un.h>
 
 const char usage[] = "Usage: peers DIRECTORY\n"
-		     "Make calls of 100 ms, with a unix socket in DIRECTORY.\n"
+		     "Make calls of 200 ms, with a unix socket in DIRECTORY.\n"
 		     "\n"
 		     "Gates: ready, go, done, end.\n";
 
-#define WAIT_NS 100000000
+#define WAIT_NS 200000000
 #define MOST    32
 
 struct slow {
