@@ -113,6 +113,27 @@ run_functions() {
 	finish sends "$(cat sends.pid)"
 }
 
+# Readers of pipes, senders and threads that wait for a lock of a file: what their descriptors are.
+# shellcheck disable=SC2034,SC2209
+run_descriptors() {
+	program=syscall-latency
+	for kind in read send lock; do
+		start "on-$kind" stuck $kind 3
+		attach "fd-$kind" -p "$pid" -s read,sendto,flock -b syscall
+		attached
+		reach "on-$kind" go stuck
+		attach "late-fd-$kind" -p "$pid" -s read,sendto,flock -b syscall
+		launch "table-fd-$kind" -p "$pid" -s read,sendto,flock -b syscall
+		await 30 is_tracing "table-fd-$kind"
+		attached
+		reach "on-$kind" hold holding
+		detach "fd-$kind" "late-fd-$kind" "table-fd-$kind"
+		reach "on-$kind" some fewer
+		open_gate "on-$kind" end
+		finish "on-$kind" "$(cat "on-$kind.pid")"
+	done
+}
+
 # A thread that spins, and four that get the CPU only when nobody else wants it.
 # shellcheck disable=SC2034,SC2209
 run_waits() {
@@ -139,6 +160,7 @@ run() {
 	run_futex
 	run_cgroup
 	run_functions
+	run_descriptors
 	run_waits
 }
 
@@ -215,6 +237,21 @@ inside() {
 		and .age_ns >= $t.age[0] * 0.95 - 50000000 and .age_ns <= $t.age[1] * 1.05 + 50000000))'
 }
 
+check_descriptors() {
+	local kind tool
+	for kind in read send lock; do
+		for tool in "fd-$kind" "late-fd-$kind"; do
+			rows "$tool: the descriptor of each call is what it is" "$tool" "on-$kind" \
+				'.descriptor | .fd == $t.fd and .text == $t.what and .argument == 0'
+		done
+	done
+	evidence table-fd-read.json table-fd-send.json table-fd-lock.json
+	claim "... in the table" grep -qE ' read\([0-9]+<pipe:\[[0-9]+\] read end>\)$' table-fd-read.json
+	claim "... and an address" grep -qE ' sendto\([0-9]+<tcp 127\.0\.0\.1:[0-9]+>\)$' table-fd-send.json
+	claim "... and a path, or its end" grep -qE ' flock\([0-9]+<[./].*/locked-[0-9]>\)$' table-fd-lock.json
+	holds "a call without a descriptor has none" latency.json '$last.in_flight | length > 0 and all(.[]; has("descriptor") and .descriptor == null)'
+}
+
 check_functions() {
 	local name
 	for name in $(mechanisms); do
@@ -258,6 +295,7 @@ check() {
 			and .[0].pid == $pid and .[0].since_before' --argjson pid "$(cat inside.pid)"
 	fi
 	check_functions
+	check_descriptors
 	# One that gets the CPU for less than it takes to read the clock does not know that it did.
 	rows "threads that wait for a CPU, at most as long as they know" waits rare '(.cpu | type) == "number"
 		and .since_before == false and (.age_is_least | not) and .age_ns <= $t.age[1]'

@@ -2,22 +2,28 @@
 /* stuck: threads that are inside one call for a long time, and its age by their own clocks. */
 #include "workload.h"
 #include "cpus.h"
+#include <arpa/inet.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 const char usage[] =
-	"Usage: stuck futex|read|send|cpu THREADS\n"
+	"Usage: stuck futex|read|send|lock|cpu THREADS\n"
 	"Let THREADS threads each wait in futex(), for a word that nobody sets, in read() on an\n"
-	"empty pipe, in sendto() to a peer that does not read, or for a CPU that another\n"
+	"empty pipe, in sendto() to a peer that does not read, in flock() of a file in the "
+	"current\n"
+	"directory that is locked, or for a CPU that another\n"
 	"thread, named spinner, hardly ever leaves to it. Every other one is named stuck-odd,\n"
 	"the rest stuck-even.\n"
 	"\n"
 	"Each row has \"age\": how old its call was at least, as the gate hold opened, and at "
 	"most,\n"
 	"as the gate some did. Of those that wait for a CPU there is a row only if they did\n"
-	"so all the time in between.\n"
+	"so all the time in between.  \"fd\" and \"what\" are the number of the call's descriptor, "
+	"if it\n"
+	"has one, and what that is.\n"
 	"\n"
 	"Gates: ready, go (then they begin), stuck (all sleep in their calls), hold, holding,\n"
 	"some (then the even ones end), fewer, end.\n";
@@ -36,8 +42,8 @@ static struct worker {
 	uint64_t held;           /* .ran as the gate hold opened */
 } workers[MAX_THREADS];
 
-static enum { FUTEX, READ, SEND, CPU } what;
-static const char *const calls[] = {"futex", "read", "sendto", "sched"};
+static enum { FUTEX, READ, SEND, LOCK, CPU } what;
+static const char *const calls[] = {"futex", "read", "sendto", "flock", "sched"};
 static char buffer[SEND_SIZE];
 
 static atomic_bool spinner_ends;
@@ -75,6 +81,9 @@ static void enter(struct worker *w)
 	case SEND:
 		syscall(SYS_sendto, w->ends[1], buffer, SEND_SIZE, MSG_NOSIGNAL, NULL, 0);
 		return;
+	case LOCK:
+		syscall(SYS_flock, w->ends[0], LOCK_EX);
+		return;
 	case CPU:
 		run_rarely(w);
 		return;
@@ -93,6 +102,9 @@ static void leave(struct worker *w)
 		break;
 	case SEND:
 		shutdown(w->ends[1], SHUT_RDWR);
+		break;
+	case LOCK:
+		flock(w->ends[1], LOCK_UN);
 		break;
 	case CPU:
 		spinner_ends = true;
@@ -133,6 +145,18 @@ static void make_connection(int ends[2])
 	close(listener);
 }
 
+/* Two open files of one path, of which the second is locked. */
+static void make_lock(int ends[2], unsigned int i)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "locked-%u", i);
+	for (int k = 0; k < 2; k++)
+		ends[k] = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (ends[0] < 0 || ends[1] < 0 || flock(ends[1], LOCK_EX))
+		die("%s: %s", name, strerror(errno));
+}
+
 static void begin(unsigned int n)
 {
 	pthread_t spinner;
@@ -143,6 +167,8 @@ static void begin(unsigned int n)
 			make_pipe(workers[i].ends);
 		if (what == SEND)
 			make_connection(workers[i].ends);
+		if (what == LOCK)
+			make_lock(workers[i].ends, i);
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			die("cannot create a thread");
 	}
@@ -160,6 +186,27 @@ static void begin(unsigned int n)
 		die("cannot create a thread");
 }
 
+static void put_descriptor(const struct worker *w)
+{
+	const int fd = w->ends[what == SEND];
+	struct sockaddr_in a;
+	socklen_t length = sizeof(a);
+	char path[64], text[PATH_MAX + 16] = "", plain[INET_ADDRSTRLEN];
+
+	if (what == FUTEX || what == CPU)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, text, PATH_MAX) < 0)
+		die("%s: %s", path, strerror(errno));
+	if (what == READ)
+		strcat(text, " read end");
+	if (what == SEND && !getpeername(fd, (void *)&a, &length))
+		snprintf(text, sizeof(text), "tcp %s:%u",
+			 inet_ntop(AF_INET, &a.sin_addr, plain, sizeof(plain)), ntohs(a.sin_port));
+	put(",\"fd\":%d,", fd);
+	put_string("what", text);
+}
+
 static void report_one(const struct worker *w, uint64_t held, uint64_t ended)
 {
 	uint64_t before = what == CPU ? w->ran : w->before;
@@ -167,21 +214,23 @@ static void report_one(const struct worker *w, uint64_t held, uint64_t ended)
 	if (what == CPU && w->ran != w->held)
 		return;
 	put_row(w->tid, name_of(w), calls[what], 1, 0);
-	put(",\"age\":[%llu,%llu]}",
+	put(",\"age\":[%llu,%llu]",
 	    (unsigned long long)(held - (what == CPU ? before + SLICE : w->asleep)),
 	    (unsigned long long)(ended - before));
+	put_descriptor(w);
+	put("}");
 }
 
 static void parse_what(const char *text)
 {
-	static const char *const all[] = {"futex", "read", "send", "cpu"};
+	static const char *const all[] = {"futex", "read", "send", "lock", "cpu"};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (!strcmp(text, all[i])) {
 			what = i;
 			return;
 		}
-	misuse("not futex, read, send or cpu: %s", text);
+	misuse("not futex, read, send, lock or cpu: %s", text);
 }
 
 int main(int argc, char **argv)

@@ -72,6 +72,10 @@ struct plumb_inflight_kind {
 	void (*read_rest)(const struct plumb_run *run, struct plumb_flights *to);
 	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);
+	/* Add what else there is of a call: to its name in a table, and to its JSON; NULL: nothing.
+	 */
+	void (*add_text)(const struct plumb_flight *f, char *text, size_t size);
+	void (*add_json)(const struct plumb_flight *f, json_t *json);
 	/* Whether the mechanism traces such calls; NULL: each does. */
 	bool (*is_traced)(const struct plumb_run *run);
 	/* True if the programs keep no state with the age of a call; NULL: they always do. */

@@ -20,3 +20,12 @@ const char *plumb_descriptor_text(const struct plumb_descriptor *d, const struct
 /* The same as an object; NUMBER is the descriptor. */
 json_t *plumb_descriptor_json(const struct plumb_descriptor *d, const struct plumb_peer *peer,
 			      int number);
+
+/* --- inflight-descriptor.c: of calls that have not ended, as /proc says when they are listed ---
+ */
+
+struct plumb_flight;
+
+/* As members of struct plumb_inflight_kind. */
+void plumb_descriptor_add_text(const struct plumb_flight *f, char *text, size_t size);
+void plumb_descriptor_add_json(const struct plumb_flight *f, json_t *json);

@@ -39,6 +39,10 @@ void plumb_peers_retain(void);
 bool plumb_peer_find(const struct plumb_descriptor *d, uint32_t pid, uint32_t preferred,
 		     struct plumb_peer *peer);
 
+/* CPU time of this thread, ns; and whether SPENT of it, since FIRST, is not too much. */
+uint64_t plumb_peers_cpu(void);
+bool plumb_peers_may_look(uint64_t spent, uint64_t first);
+
 /* --- proc-net.c: sockets, as a network namespace lists them --- */
 
 /* Addresses are those of IPv6; of IPv4, mapped to them. */
@@ -47,6 +51,7 @@ struct plumb_net_socket {
 	uint16_t local_port, remote_port;
 	uint32_t state; /* include/net/tcp_states.h */
 	uint64_t inode; /* 0: no process has it yet, or any more */
+	bool six;       /* of the list of IPv6 */
 };
 
 /*

@@ -85,10 +85,13 @@ static void name_thread(const struct plumb_flight *one, char comm[PLUMB_ESCAPED]
 static void print_row(const struct plumb_report *r, const struct plumb_flight *one,
 		      struct plumb_text_table *g)
 {
+	const struct plumb_inflight_kind *kind = r->run->tool->inflight->kind;
 	char comm[PLUMB_ESCAPED], call[CALL];
 
 	name_thread(one, comm);
 	name(r, one, call, sizeof(call));
+	if (kind && kind->add_text)
+		kind->add_text(one, call, sizeof(call));
 	print_age(r, one, g);
 	plumb_text_table_cell(g, "%u", one->pid);
 	plumb_text_table_cell(g, "%u", one->tid);
@@ -260,6 +263,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_flight *
 		json_object_set_new(j, "stack", plumb_frames_json(&frames));
 		plumb_frames_free(&frames);
 	}
+	if (inflight->kind && inflight->kind->add_json)
+		inflight->kind->add_json(one, j);
 	if (inflight->add_json)
 		inflight->add_json(r->run, r->flights, one, j);
 	return j;

@@ -262,7 +262,8 @@ json_t *plumb_descriptor_json(const struct plumb_descriptor *d, const struct plu
 	json_object_set_new(json, "text", plumb_json_text(raw));
 	if (d->kind == PLUMB_DESCRIPTOR_CLOSED)
 		return json;
-	json_object_set_new(json, "inode", plumb_json_u64(d->inode));
+	if (d->inode)
+		json_object_set_new(json, "inode", plumb_json_u64(d->inode));
 	if (d->kind == PLUMB_DESCRIPTOR_PIPE || d->kind == PLUMB_DESCRIPTOR_SOCKET)
 		json_object_set_new(json, "peer", peer_json(peer));
 	if (d->kind == PLUMB_DESCRIPTOR_PATH) {

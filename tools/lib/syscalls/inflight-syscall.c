@@ -10,6 +10,7 @@
 #include <plumb/bpf/sched/return.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
+#include <plumb/syscalls/descriptors.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include <bpf/libbpf.h>
@@ -152,4 +153,6 @@ const struct plumb_inflight_kind plumb_syscalls_inflight = {
 	.find = find_syscall,
 	.read = read_syscall,
 	.name = name_syscall,
+	.add_text = plumb_descriptor_add_text,
+	.add_json = plumb_descriptor_add_json,
 };

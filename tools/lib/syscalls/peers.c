@@ -60,7 +60,7 @@ static uint64_t inode_of(const char *link)
 }
 
 /* CPU time of this thread: on a busy machine a walk takes longer, but not more of that. */
-static uint64_t cpu_now(void)
+uint64_t plumb_peers_cpu(void)
 {
 	struct timespec t;
 
@@ -101,7 +101,7 @@ static int by_inode(const void *a, const void *b)
 
 static void make_index(void)
 {
-	const uint64_t began = cpu_now();
+	const uint64_t began = plumb_peers_cpu();
 	struct dirent *entry;
 	uint64_t pid;
 	DIR *proc;
@@ -112,20 +112,20 @@ static void make_index(void)
 		return;
 	held.n = 0;
 	proc = opendir("/proc");
-	while (proc && cpu_now() < began + WALK_NS && (entry = readdir(proc)))
+	while (proc && plumb_peers_cpu() < began + WALK_NS && (entry = readdir(proc)))
 		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &pid) && (pid_t)pid != getpid())
 			look_at_process(pid);
 	if (proc)
 		closedir(proc);
 	qsort(held.all, held.n, sizeof(*held.all), by_inode);
 	held.made = plumb_now();
-	held.spent += cpu_now() - began;
+	held.spent += plumb_peers_cpu() - began;
 	held.first = held.first ?: held.made;
 }
 
-static bool may_walk(uint64_t now)
+bool plumb_peers_may_look(uint64_t spent, uint64_t first)
 {
-	return !held.made || held.spent < AHEAD_NS + (now - held.first) / SHARE;
+	return !first || spent < AHEAD_NS + (plumb_now() - first) / SHARE;
 }
 
 /* The first one of INODE; NULL: there is none. */
@@ -182,14 +182,15 @@ static void choose(uint64_t inode, mode_t mode, uint32_t pid, uint32_t preferred
 static bool find_holder(uint64_t inode, mode_t mode, uint32_t pid, uint32_t preferred,
 			struct plumb_peer *peer)
 {
-	const uint64_t now = plumb_now(), age = now - held.made;
+	const uint64_t age = plumb_now() - held.made;
 	bool is_likely;
 
 	if (!inode)
 		return false;
 	choose(inode, mode, pid, preferred, peer);
 	is_likely = peer->pid && (preferred ? peer->pid == preferred : peer->pid != pid);
-	if (age > (is_likely ? FRESH_NS : JUST_NS) && may_walk(now)) {
+	if (age > (is_likely ? FRESH_NS : JUST_NS) &&
+	    plumb_peers_may_look(held.spent, held.first)) {
 		make_index();
 		choose(inode, mode, pid, preferred, peer);
 	}

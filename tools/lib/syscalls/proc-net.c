@@ -54,6 +54,7 @@ bool plumb_net_find(uint32_t pid, const char *name,
 		f = fopen(path, "re");
 		for (int i = 0;
 		     f && most < 2 && i < PLUMB_NET_SOCKETS && fgets(line, sizeof(line), f); i++) {
+			s.six = six;
 			fits = take_line(line, &s) ? is(&s, context) : 0;
 			if (fits > most) {
 				most = fits;
