@@ -180,7 +180,7 @@ by_helper() {
 check_hung() {
 	evidence all.err hung.err
 	holds "calls that hang: in the queue if the driver keeps a bio, in the device if it keeps a request" all.json '
-		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
+		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
 			+ .file_system + .unexplained + .return;
 		[$last.in_flight[] | select(.comm | startswith("layers-"))]
 		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
@@ -233,8 +233,8 @@ check_disks() {
 		| must(.device >= 28 * 16000000 and .queue > .device * 0.3)' --slurpfile truth disk-narrow.truth
 	if [ -e disk-throttled.truth ]; then
 		counts_once disk-throttled
-		each_thread "... waits in the queue where io.max throttles" disk-throttled '
-			.p.queue > 300000000 and .p.queue > (.p | asleep) * 0.8 and .p.other_device < .p.queue * 0.1'
+		each_thread "... is held back by the limit where io.max throttles" disk-throttled '
+			.p.limit > 300000000 and .p.limit > (.p | asleep) * 0.8 and .p.other_device < .p.limit * 0.1'
 	else
 		skip "throttled calls" "there is no io controller"
 	fi
@@ -329,7 +329,7 @@ check() {
 	evidence all-report.json all.err
 	sound "all" all-report.json
 	holds "the parts of each call, row and band add up to its time" all.json '
-		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .page_cache
+		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
 			+ .file_system + .unexplained + .return;
 		[$all[] | .call // empty] as $calls
 		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))

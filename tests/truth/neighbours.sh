@@ -23,7 +23,7 @@ two_disks() {
 		}
 		one=/dev/$disk
 		null_blk two 2000000 64 memory_backed=1 || return
-		disk=$one elsewhere=/dev/$disk reads=600
+		disk=$one elsewhere=/dev/$disk reads=2000
 		return
 	fi
 	reads=10000
@@ -91,7 +91,7 @@ written_back() {
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	quick=--no-calibrate
+	quick=--no-calibrate n_disks=0
 	two_disks || return
 	echo "${disk#/dev/}" >disk.name
 	echo "${elsewhere#/dev/}" >elsewhere.name

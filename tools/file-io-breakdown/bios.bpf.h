@@ -88,6 +88,18 @@ static __always_inline void call_change(const struct io_owner *owner, __u64 now,
 	call_note_disk(c, now);
 }
 
+/* A limit of the cgroup holds N more bios of the call back. */
+static __always_inline void call_hold(const struct io_owner *owner, __u64 now, __s64 n)
+{
+	struct io_call *c = call_of(owner);
+
+	if (!c)
+		return;
+	call_account(c, now);
+	io_add(c->held, n);
+	call_note_disk(c, now);
+}
+
 /* --- bios --- */
 
 static __always_inline void bio_ends(__u64 id, struct io_bio *b, __u64 now)
@@ -160,6 +172,8 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 
 	known = bpf_map_lookup_elem(&io_bios, &id);
 	if (known && (early || known->early)) {
+		if (known->early != early)
+			call_hold(&known->owner, now, early ? 1 : -1);
 		known->early = early;
 		return 0;
 	}
@@ -191,6 +205,8 @@ static __always_inline int bio_submitted(struct bio *bio, __u32 copy, bool early
 	if (!has_requests(bio))
 		note_start(bio, id, b.dev);
 	bio_begins(id, &b, now);
+	if (early)
+		call_hold(&b.owner, now, 1);
 	return 0;
 }
 

@@ -18,6 +18,8 @@ struct io_call {
 	__u64 waits;               /* enum io_wait; IO_RUNS: nothing is to be accounted for */
 	__s64 bios, in_device;     /* of the call */
 	__s64 flushes;             /* bios that ask for a flush of the device */
+	__s64 held;                /* bios that a limit of the cgroup holds back */
+	__u64 limited;             /* there is a limit for the disk: others may be held back */
 	__u64 done;                /* I/O of the call has ended in this sleep */
 	struct disk_times before;  /* of the file's disk, at last */
 	__u64 slept[IO_PARTS];     /* ns of the sleep that is not over */
@@ -44,7 +46,9 @@ static __always_inline __u64 at_most(__u64 n, __u64 limit)
 /* The part of the time in which no I/O explains what the thread waits for. */
 static __always_inline enum io_part call_waits(const struct io_call *c)
 {
-	return c->waits == IO_WAITS_CACHE                                ? IO_CACHE
+	return c->limited && c->waits >= IO_WAITS_IO && !c->done         ? IO_LIMIT
+	       : c->waits == IO_WAITS_LIMIT                              ? IO_LIMIT
+	       : c->waits == IO_WAITS_CACHE                              ? IO_CACHE
 	       : c->waits == IO_WAITS_FS || c->waits == IO_WAITS_FS_ONLY ? IO_FS
 									 : IO_UNEXPLAINED;
 }
@@ -69,6 +73,10 @@ static __always_inline void call_explain(struct io_call *c, __u64 ns, __u64 now)
 	struct io_disk *d = NULL;
 	__u64 device, queue;
 
+	if (own && (c->held > 0 || c->waits == IO_WAITS_LIMIT)) {
+		io_add(c->slept[IO_LIMIT], ns);
+		return;
+	}
 	if (own ? c->flushes > 0 : call_can_wait_for_others(c))
 		d = call_disk(c);
 	if (!d) {
@@ -125,7 +133,7 @@ static __always_inline void call_begin(struct io_call *c, __u64 now)
 
 	c->id = c->last = now;
 	c->waits = IO_RUNS;
-	c->bios = c->in_device = c->flushes = 0;
+	c->bios = c->in_device = c->flushes = c->held = 0;
 	c->done = 0;
 	c->other.tid = c->to = 0;
 	for (i = 0; i < IO_PARTS; i++)

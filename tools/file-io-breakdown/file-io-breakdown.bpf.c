@@ -87,11 +87,17 @@ static __always_inline void split_begins(struct call_thread *t)
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
+	__u32 waits, dev;
+
 	if (t->preempted)
 		return;
-	call_leaves(&t->own, wait_of(ctx, task, t->own.of_fs, t->own.dev), t->left);
-	if (t->own.waits >= IO_WAITS_IO)
-		disk_wait_begins((__u64)task, t->own.dev ?: t->own.to, t->left);
+	waits = wait_of(ctx, task, t->own.of_fs, t->own.dev);
+	dev = t->own.dev ?: t->own.to;
+	t->own.limited =
+		waits >= IO_WAITS_IO && disk_is_limited(task, dev) && !io_config.sees_limits;
+	call_leaves(&t->own, waits, t->left);
+	if (waits >= IO_WAITS_IO)
+		disk_wait_begins((__u64)task, dev, t->left);
 }
 
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,

@@ -41,6 +41,8 @@ static const struct io_counts *counts;
 static uint32_t unseen_parts; /* parts: 1 << enum io_part */
 static struct bpf_object *live;
 
+_Static_assert(IO_ALL_PARTS <= PLUMB_MAX_PARTS, "a row has room for all parts");
+
 const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
 	{"preempted", "PREE", "preempted", IO_PREEMPTED},
@@ -50,6 +52,7 @@ const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"queue", "QUEUE", "queue", IO_QUEUE},
 	{"other device", "ODEV", "other_device", IO_OTHER_DEVICE},
 	{"other queue", "OQUE", "other_queue", IO_OTHER_QUEUE},
+	{"I/O limit", "LIMIT", "limit", IO_LIMIT},
 	{"page cache", "CACHE", "page_cache", IO_CACHE},
 	{"file system", "FS", "file_system", IO_FS},
 	{"unexplained", "UNEX", "unexplained", IO_UNEXPLAINED},
@@ -142,8 +145,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 					   i);
 		plumb_untimed_use(skel->obj, untimed);
 	}
-	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles))
+	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles)) {
 		strcpy(bpf->hooks[9], hooks.throttles);
+		skel->rodata->io_config.sees_limits = 1;
+	}
 	return programs_choose(skel->obj, hooks.preemptible);
 }
 
@@ -235,7 +240,9 @@ static void print_counts(FILE *out)
 			"parts: CPU, PREE, RUNQ, WAKE (the CPU was idle), DEV and QUEUE are "
 			"measured; ODEV and OQUE are I/O of others on the file's disk while "
 			"the call waited for the page "
-			"cache, a journal or I/O; CACHE is told by the kernel function that "
+			"cache, a journal or I/O; LIMIT is a limit of the cgroup or, where "
+			"throttling cannot be seen, any wait for I/O under one; CACHE is told by "
+			"the kernel function that "
 			"waits, FS is any other wait in a file system, RET any on the "
 			"way out, after the call",
 			out);

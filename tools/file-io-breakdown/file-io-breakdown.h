@@ -25,8 +25,9 @@ enum io_part {
 	IO_QUEUE,        /* its I/O is in the block layer, and nothing of it in the device */
 	IO_OTHER_DEVICE, /* it waits for I/O of others, of which a request is in the device */
 	IO_OTHER_QUEUE,
-	IO_CACHE,       /* it waits for the page cache, and no I/O explains it */
-	IO_FS,          /* it waits in the file system, the same */
+	IO_LIMIT, /* a limit of its cgroup holds it back, or may do so, as no I/O explains it */
+	IO_CACHE, /* it waits for the page cache, and no I/O explains it */
+	IO_FS,    /* it waits in the file system, the same */
 	IO_UNEXPLAINED, /* none of these */
 	IO_PARTS,       /* parts that are off the CPU */
 	IO_ON_CPU = IO_PARTS,
@@ -38,6 +39,7 @@ enum io_wait {
 	IO_RUNS, /* for nothing: it is runnable */
 	IO_WAITS,
 	IO_WAITS_FS_ONLY, /* in the file system, for what no I/O ends: a lock, a server */
+	IO_WAITS_LIMIT,   /* until a limit of its cgroup lets it go on */
 	/* I/O of others can end these. */
 	IO_WAITS_IO, /* the kernel counts the sleep as I/O (task_struct.in_iowait) */
 	IO_WAITS_CACHE,
@@ -53,7 +55,8 @@ struct io_place {
 
 struct io_config {
 	__u64 slower_ns; /* ns: calls of which a record is made; ~0: none */
-	__u32 n_places, pad;
+	__u32 n_places;
+	__u32 sees_limits; /* bios that a limit of a cgroup holds back are seen */
 };
 
 struct io_key {

@@ -51,6 +51,9 @@ static struct function {
 	{"wait_current_trans", IO_WAITS_FS},
 	{"btrfs_sync_log", IO_WAITS_FS},
 	{"wait_log_commit", IO_WAITS_FS},
+	/* block: io.latency, io.cost */
+	{"blkcg_iolatency_throttle", IO_WAITS_LIMIT},
+	{"ioc_rqos_throttle", IO_WAITS_LIMIT},
 	/* locks of inodes and file systems */
 	{"rwsem_down_read_slowpath", IO_WAITS_FS_ONLY},
 	{"rwsem_down_write_slowpath", IO_WAITS_FS_ONLY},

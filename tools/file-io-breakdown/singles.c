@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "singles.h"
 
+#include <plumb/disks/disks.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
@@ -216,6 +217,12 @@ static const struct plumb_part_name *part_in(const struct io_so_far *c)
 	return p;
 }
 
+/* All of them are as wide as a line without that of limits. */
+static bool has_column(const struct plumb_part_name *part)
+{
+	return part->part != IO_LIMIT || plumb_disks_have_limits();
+}
+
 /* Each as wide as its heading, or a share below 100 per cent: all of them fill a line. */
 static int width_of(const struct plumb_part_name *part)
 {
@@ -236,7 +243,8 @@ static void print_flight(const struct io_so_far *c, uint64_t ns, uint32_t tid, F
 {
 	fprintf(out, "  %10u %-7s", tid, part_in(c)->column);
 	for (const struct plumb_part_name *p = io_parts; p < io_parts + IO_ALL_PARTS; p++)
-		print_share(p, ns ? 100.0 * part_of(&c->waited, ns, p->part) / ns : 0, out);
+		if (has_column(p))
+			print_share(p, ns ? 100.0 * part_of(&c->waited, ns, p->part) / ns : 0, out);
 	fprintf(out, "\n%13s", "");
 	print_place(&c->waited, out);
 	if (waits_for_other(c))

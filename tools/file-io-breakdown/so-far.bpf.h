@@ -26,6 +26,8 @@ static __always_inline enum io_part so_far_asleep(const struct io_call *c)
 
 	if (c->in_device > 0)
 		return IO_DEVICE;
+	if (c->bios > 0 && (c->held > 0 || c->waits == IO_WAITS_LIMIT))
+		return IO_LIMIT;
 	if (c->bios > 0)
 		return c->flushes > 0 && d && d->flushes > 0 ? IO_DEVICE : IO_QUEUE;
 	if (d && call_can_wait_for_others(c) && d->in_device > 0)

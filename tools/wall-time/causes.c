@@ -21,6 +21,7 @@ static const struct {
 	[CAUSE_IDLE_CPU] = {"idle cpu", "runnable on an idle CPU that wakes up", false},
 	[CAUSE_QUOTA] = {"quota", "out of CPU quota", false},
 	[CAUSE_DISK] = {"disk", "waiting for the disk", false},
+	[CAUSE_LIMIT] = {"io limit", "waiting for the disk or its I/O limit", false},
 	[CAUSE_THREAD] = {"thread", "waiting for another of its threads", false},
 	[CAUSE_PROCESS] = {"process", "waiting for another process", false},
 	[CAUSE_KTHREAD] = {"kernel thread", "waiting for a thread of the kernel", false},
@@ -83,6 +84,9 @@ static const char *const disk[] = {"io_schedule*",
 				   "btrfs_wait*",
 				   "blkdev_issue_flush",
 				   NULL};
+/* io.latency, io.cost */
+static const char *const limits[] = {"blkcg_iolatency_throttle", "blkcg_maybe_throttle_*",
+				     "ioc_rqos_throttle", NULL};
 static const char *const faults[] = {"asm_exc_page_fault",
 				     "exc_page_fault",
 				     "do_user_addr_fault",
@@ -250,8 +254,10 @@ static enum cause of_sleep(const struct clue *c)
 		return CAUSE_STOPPED;
 	if (passes(c, memory))
 		return CAUSE_MEMORY;
+	if (passes(c, limits))
+		return CAUSE_LIMIT;
 	if (c->what & WALL_IO || passes(c, disk))
-		return CAUSE_DISK;
+		return c->what & WALL_LIMITED ? CAUSE_LIMIT : CAUSE_DISK;
 	if (is_call(c, sleeps) || passes(c, timers))
 		return CAUSE_TIMER;
 	if (cause_is_kthread(c))

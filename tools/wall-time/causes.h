@@ -19,6 +19,7 @@ enum cause {
 	CAUSE_IDLE_CPU, /* runnable: its CPU was idle and had to wake up, or it moved there */
 	CAUSE_QUOTA,
 	CAUSE_DISK,
+	CAUSE_LIMIT,  /* the same, or a limit of I/O of its cgroup */
 	CAUSE_THREAD, /* another thread of the process woke it */
 	CAUSE_PROCESS,
 	CAUSE_KTHREAD, /* a thread of the kernel did */

@@ -58,6 +58,7 @@ static void print_command(const struct part *p, const char *filter, FILE *out)
 		fprintf(out, "  runq-latency %s -b cgroup -d 10\n", filter);
 		break;
 	case CAUSE_DISK:
+	case CAUSE_LIMIT:
 		fprintf(out, "  file-io-breakdown %s -d 10\n", filter);
 		break;
 	default:

@@ -276,6 +276,11 @@ const struct part *story_largest(const struct account *a, enum cause cause, bool
 	return NULL;
 }
 
+static bool is_of_disk(enum cause cause)
+{
+	return cause == CAUSE_DISK || cause == CAUSE_LIMIT;
+}
+
 static void print_sentence(const struct account *a, const struct plumb_options *o, FILE *out)
 {
 	char comm[PLUMB_ESCAPED], time[32], part[16], detail[DETAIL], text[2048];
@@ -303,10 +308,10 @@ static void print_sentence(const struct account *a, const struct plumb_options *
 			      percent(sums[i].ns, busy, part), cause_text(sums[i].cause));
 		if (most && *story_detail(a, most, detail, sizeof(detail)))
 			n += snprintf(text + n, sizeof(text) - n, " (%s%s%s)", detail,
-				      sums[i].cause == CAUSE_DISK && *a->neighbour
+				      is_of_disk(sums[i].cause) && *a->neighbour
 					      ? "; meanwhile there, "
 					      : "",
-				      sums[i].cause == CAUSE_DISK ? a->neighbour : "");
+				      is_of_disk(sums[i].cause) ? a->neighbour : "");
 	}
 	if (!busy) {
 		most = a->n ? &a->parts[0] : NULL;

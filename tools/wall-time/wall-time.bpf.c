@@ -268,6 +268,8 @@ static __always_inline void remember(struct bpf_raw_tracepoint_args *ctx, struct
 	disk = look_at_file(t, task);
 	if (disk)
 		disk_wait_begins(t->task, disk, t->until);
+	if (disk && disk_is_limited(task, disk))
+		t->what |= WALL_LIMITED;
 	if ((t->what & WALL_CALL) == wall_futex)
 		t->what |= (return_second_argument(return_registers(task)) & WALL_OP)
 			   << WALL_OP_SHIFT;

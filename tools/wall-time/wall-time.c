@@ -158,7 +158,8 @@ static struct account *account_of(const struct plumb_report *r)
 		account_free(&account);
 		account_make(&account, r, programs->bss->wall_began ?: traced->counting.clock,
 			     all_waits);
-		disk = story_largest(&account, CAUSE_DISK, false);
+		disk = story_largest(&account, CAUSE_DISK, false)
+			       ?: story_largest(&account, CAUSE_LIMIT, false);
 		if (disk && disk->device)
 			plumb_disks_neighbour(r, disk->device, account.neighbour,
 					      sizeof(account.neighbour));

@@ -13,3 +13,6 @@ struct plumb_report;
  * "nightly/17275: 320M". False: there is none.
  */
 bool plumb_disks_neighbour(const struct plumb_report *r, uint32_t dev, char *text, size_t size);
+
+/* Whether cgroups of this machine have limits of I/O, as of the start. */
+bool plumb_disks_have_limits(void);

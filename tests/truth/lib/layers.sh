@@ -16,7 +16,7 @@ each='def threads: $truth[0].calls[] | . as $t
 	| [$last.rows[] | select(.key.tid == $t.tid and .key.syscall == $t.syscall and .key.fs != "proc")] | .[0] as $r
 	| {$t, $r, p: $r.split};
 	def ready: .preempted + .runq + .wake;
-	def asleep: .device + .queue + .other_device + .other_queue + .page_cache + .file_system + .unexplained;
+	def asleep: .device + .queue + .other_device + .other_queue + .limit + .page_cache + .file_system + .unexplained;
 	def calls: [$all[] | .call // empty | select(.fs != "proc" and (.tid as $tid | any($truth[0].calls[]; .tid == $tid)))];
 	def must(good): if good then true else error("\(.)") end; '
 

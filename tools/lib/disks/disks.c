@@ -10,6 +10,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "limits.h"
 #include "users.h"
 
 #define SHOWN       6 /* users of a disk, in a table */
@@ -41,7 +42,35 @@ static bool is_filtered(const struct plumb_options *o)
 	return o->n_pids || o->n_tids || o->n_comms || o->globs.n || o->n_cgroups || o->command;
 }
 
+/* Of the whole run, of an interval that take() has taken, or of the one in progress. */
+static struct disk_users users_of(const struct plumb_report *r)
+{
+	const bool whole = r->snap == r->total;
+	const struct disk_users none = {};
+	struct disk_users now, since;
+
+	if (!whole && r->seq == taken)
+		return users_copy(&interval);
+	now = users_read(r->run->instance.bpf.object);
+	since = users_since(&now, whole ? &none : &last);
+	users_free(&now);
+	return since;
+}
+
 /* --- as text --- */
+
+/* "[kernel, writeback of /system.slice/nightly.service]" */
+static void format_worker(const struct disk_user *user, const char *name, char *text, size_t size)
+{
+	const char *of = user->who.cgroup ? limits_cgroup(user->who.cgroup) : NULL;
+	char cgroup[256] = "";
+
+	if (of)
+		plumb_escape(cgroup, of, sizeof(cgroup));
+	snprintf(text, size, "[kernel, %s%s%s]",
+		 strcmp(name, "kthrotld") ? name : "held back by an I/O limit",
+		 *cgroup ? " of " : "", cgroup);
+}
 
 static void format_user(const struct disk_user *user, bool mark, char *text, size_t size)
 {
@@ -51,7 +80,7 @@ static void format_user(const struct disk_user *user, bool mark, char *text, siz
 	if (is_rest(user))
 		snprintf(text, size, "[others, on all disks]");
 	else if (user->who.kind == PLUMB_DISK_WORKER)
-		snprintf(text, size, "[kernel, %s]", name);
+		format_worker(user, name, text, size);
 	else
 		snprintf(text, size, "%s/%u%s", name, user->who.pid,
 			 mark && user->who.traced ? " (traced)" : "");
@@ -74,7 +103,7 @@ static void format_counts(const struct disk_user *user, char *text, size_t size)
 
 static void print_user(const struct disk_user *user, uint64_t of, bool mark, FILE *out)
 {
-	char bytes[32], share[32], name[PLUMB_ESCAPED + 32], counts[128] = "";
+	char bytes[32], share[32], name[PLUMB_ESCAPED + 320], counts[128] = "";
 
 	format_user(user, mark, name, sizeof(name));
 	format_counts(user, counts, sizeof(counts));
@@ -128,13 +157,140 @@ static void print(const struct plumb_report *r, const struct disk_users *users, 
 			print_user(&users->all[i], 0, false, out);
 }
 
+/* --- limits --- */
+
+/* The program that sees what a limit holds back; NULL: the tool has none. */
+static const struct bpf_program *limits_program(const struct bpf_object *object)
+{
+	return bpf_object__find_program_by_name(object, "bio_throttled");
+}
+
+static bool limits_are_seen(const struct bpf_object *object)
+{
+	const struct bpf_program *p = limits_program(object);
+
+	return p && bpf_program__autoload(p);
+}
+
+/* Whether a limit is for the operations OP: "wbps=1048576" is not for reads. */
+static bool is_for(const struct disk_setting *limit, int op)
+{
+	const bool all = !strcmp(limit->file, "io.latency") || !strcmp(limit->file, "io.cost.qos");
+	const char *const *words = op == PLUMB_DISK_READ
+					   ? (const char *const[]){"read_", "rbps=", "riops="}
+					   : (const char *const[]){"write_", "wbps=", "wiops="};
+
+	return all || strstr(limit->file, words[0]) || strstr(limit->value, words[1]) ||
+	       strstr(limit->value, words[2]);
+}
+
+/* What came late, of a cgroup or one below it: it is submitted by a work queue of its own. */
+static uint64_t held_back(const struct disk_users *users, const struct disk_setting *limit,
+			  uint64_t *bytes)
+{
+	const size_t n = strlen(limit->cgroup);
+	uint64_t count = *bytes = 0;
+	const char *path;
+
+	for (size_t i = 0; i < users->n; i++) {
+		const struct plumb_disk_user *who = &users->all[i].who;
+
+		if (who->dev != limit->dev || who->kind != PLUMB_DISK_WORKER ||
+		    strcmp(who->name, "kthrotld"))
+			continue;
+		path = limits_cgroup(who->cgroup);
+		if (!path || strncmp(path, limit->cgroup, n) || (path[n] && path[n] != '/'))
+			continue;
+		for (int op = 0; op < PLUMB_DISK_OPS; op++) {
+			if (!is_for(limit, op))
+				continue;
+			count += users->all[i].sum.count[op];
+			*bytes += users->all[i].sum.bytes[op];
+		}
+	}
+	return count;
+}
+
+/* Limits that traced threads obey, while they wait for that disk. */
+static void print_limits(const struct plumb_report *r, FILE *out)
+{
+	const struct bpf_object *object = r->run->instance.bpf.object;
+	struct disk_users users = {};
+	char text[2048], disk[64], cgroup[1024], size[32];
+	const struct disk_setting *limits;
+	uint64_t count, bytes;
+	size_t n, shown = 0;
+	int at;
+
+	if (!used)
+		return;
+	limits = limits_read(object, &n);
+	users = n ? users_of(r) : users;
+	for (size_t i = 0; i < n; i++) {
+		if (!limits[i].waits)
+			continue;
+		shown++;
+		plumb_escape(cgroup, limits[i].cgroup, sizeof(cgroup));
+		at = snprintf(text, sizeof(text), "I/O limit: %s of %s on %s: %s", limits[i].file,
+			      cgroup, plumb_disk_name(limits[i].dev, disk, sizeof(disk)),
+			      limits[i].value);
+		count = held_back(&users, &limits[i], &bytes);
+		if (count)
+			snprintf(text + at, sizeof(text) - at,
+				 "; it held back %llu bios, %s, for an unknown time",
+				 (unsigned long long)count,
+				 plumb_format_size(bytes, size, sizeof(size)));
+		plumb_print_wrapped(text, out);
+	}
+	if (shown && !limits_program(object))
+		plumb_print_wrapped("this tool does not see throttling: such waits may be for the "
+				    "disk or for the limit",
+				    out);
+	else if (shown && !limits_are_seen(object))
+		plumb_print_wrapped("throttling cannot be seen on this kernel: LIMIT is each wait "
+				    "under a limit that no I/O explains",
+				    out);
+	users_free(&users);
+}
+
+static json_t *limits_json(const struct plumb_report *r, const struct disk_users *users,
+			   uint32_t dev)
+{
+	const struct bpf_object *object = r->run->instance.bpf.object;
+	json_t *all = json_array();
+	uint64_t count, bytes;
+	char cgroup[4096];
+	size_t n;
+	const struct disk_setting *limits = limits_read(object, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!limits[i].waits || limits[i].dev != dev)
+			continue;
+		plumb_escape(cgroup, limits[i].cgroup, sizeof(cgroup));
+		count = held_back(users, &limits[i], &bytes);
+		json_array_append_new(
+			all, json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o}", "cgroup", cgroup,
+				       "setting", limits[i].file, "value", limits[i].value, "waits",
+				       plumb_json_u64(limits[i].waits), "seen",
+				       limits_are_seen(object), "held_back", plumb_json_u64(count),
+				       "held_back_bytes", plumb_json_u64(bytes)));
+	}
+	return all;
+}
+
+bool plumb_disks_have_limits(void)
+{
+	return limits_any();
+}
+
 /* --- in JSON --- */
 
 static json_t *user_json(const struct disk_user *user)
 {
 	static const char *const what[] = {"process", "kernel thread", "work queue"};
-	char name[PLUMB_ESCAPED];
+	char name[PLUMB_ESCAPED], cgroup[4096];
 	json_t *j = json_object();
+	const char *of;
 
 	json_object_set_new(j, "what", json_string(is_rest(user) ? "rest" : what[user->who.kind]));
 	if (!is_rest(user)) {
@@ -142,6 +298,11 @@ static json_t *user_json(const struct disk_user *user)
 		json_object_set_new(j, "comm", json_string(name));
 		json_object_set_new(j, "pid",
 				    user->who.pid ? json_integer(user->who.pid) : json_null());
+		of = user->who.cgroup ? limits_cgroup(user->who.cgroup) : NULL;
+		if (of) {
+			plumb_escape(cgroup, of, sizeof(cgroup));
+			json_object_set_new(j, "cgroup", json_string(cgroup));
+		}
 		json_object_set_new(j, "traced", json_boolean(user->who.traced));
 	}
 	for (int op = 0; op < PLUMB_DISK_OPS; op++) {
@@ -162,23 +323,26 @@ static json_t *users_json(const struct disk_users *users, uint32_t dev)
 	return j;
 }
 
-static json_t *json(const struct disk_users *users)
+static json_t *disk_json(const struct plumb_report *r, const struct disk_users *users,
+			 const struct disk_waits *disk)
 {
-	json_t *j = json_array(), *rest = users_json(users, 0);
 	char name[64];
 
-	for (size_t i = 0; i < users->n_disks; i++) {
-		const struct disk_waits *disk = &users->disks[i];
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:o}", "disk", plumb_disk_name(disk->dev, name, sizeof(name)),
+		"waits", plumb_json_u64(disk->of.count), "waited", plumb_json_u64(disk->of.ns),
+		"limits", limits_json(r, users, disk->dev), "users", users_json(users, disk->dev));
+}
 
-		json_array_append_new(j, json_pack("{s:s, s:o, s:o, s:o}", "disk",
-						   plumb_disk_name(disk->dev, name, sizeof(name)),
-						   "waits", plumb_json_u64(disk->of.count),
-						   "waited", plumb_json_u64(disk->of.ns), "users",
-						   users_json(users, disk->dev)));
-	}
+static json_t *json(const struct plumb_report *r, const struct disk_users *users)
+{
+	json_t *j = json_array(), *rest = users_json(users, 0);
+
+	for (size_t i = 0; i < users->n_disks; i++)
+		json_array_append_new(j, disk_json(r, users, &users->disks[i]));
 	if (json_array_size(rest))
-		json_array_append_new(j, json_pack("{s:n, s:i, s:i, s:O}", "disk", "waits", 0,
-						   "waited", 0, "users", rest));
+		json_array_append_new(j, json_pack("{s:n, s:i, s:i, s:[], s:O}", "disk", "waits", 0,
+						   "waited", 0, "limits", "users", rest));
 	json_decref(rest);
 	return j;
 }
@@ -192,8 +356,11 @@ static void configure(struct plumb_bpf *bpf)
 
 static void prepare(struct plumb_run *run)
 {
-	if (used)
-		users_prepare(run->instance.bpf.object);
+	if (!used)
+		return;
+	users_prepare(run->instance.bpf.object);
+	limits_find();
+	limits_set(run->instance.bpf.object);
 }
 
 static int take(const struct plumb_report *r)
@@ -211,21 +378,6 @@ static int take(const struct plumb_report *r)
 	return 0;
 }
 
-/* Of the whole run, of an interval that take() has taken, or of the one in progress. */
-static struct disk_users users_of(const struct plumb_report *r)
-{
-	const bool whole = r->snap == r->total;
-	const struct disk_users none = {};
-	struct disk_users now, since;
-
-	if (!whole && r->seq == taken)
-		return users_copy(&interval);
-	now = users_read(r->run->instance.bpf.object);
-	since = users_since(&now, whole ? &none : &last);
-	users_free(&now);
-	return since;
-}
-
 static void add(const struct plumb_report *r, FILE *out, json_t *to)
 {
 	struct disk_users users;
@@ -236,7 +388,7 @@ static void add(const struct plumb_report *r, FILE *out, json_t *to)
 	if (out)
 		print(r, &users, out);
 	else
-		json_object_set_new(to, "disks", json(&users));
+		json_object_set_new(to, "disks", json(r, &users));
 	users_free(&users);
 }
 
@@ -263,6 +415,7 @@ static int forget(void)
 {
 	users_free(&last);
 	users_free(&interval);
+	limits_free();
 	return 0;
 }
 
@@ -272,5 +425,6 @@ const struct plumb_part plumb_disks_part = {
 	.loaded = prepare,
 	.interval = take,
 	.add = add,
+	.footer = print_limits,
 	.close = forget,
 };

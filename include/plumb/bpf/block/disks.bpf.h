@@ -89,6 +89,54 @@ static __always_inline void disk_wait_begins(__u64 task, __u32 dev, __u64 now)
 	atomic_add(&disk_waiting, 1);
 }
 
+/* --- limits --- */
+
+PLUMB_MAP(plumb_disk_limits, HASH, PLUMB_DISK_LIMITS, struct plumb_disk_limit, __u64);
+/* How many cgroups, from a thread's own up, may have one; 0: there are no limits. */
+PLUMB_MAP(plumb_disk_depth, ARRAY, 1, __u32, __u32);
+
+enum cgroup_subsys_id___io {
+	io_cgrp_id___io = 4,
+};
+
+/* That of TASK whose limits of I/O it obeys. */
+static __always_inline struct cgroup_subsys_state *io_group(struct task_struct *task)
+{
+	struct cgroup_subsys_state *group = NULL;
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+
+	if (set && bpf_core_enum_value_exists(enum cgroup_subsys_id___io, io_cgrp_id___io))
+		bpf_probe_read_kernel(
+			&group, sizeof(group),
+			&set->subsys[0] +
+				bpf_core_enum_value(enum cgroup_subsys_id___io, io_cgrp_id___io));
+	return group;
+}
+
+/* Whether a limit for the disk DEV is that of the cgroup of TASK, or of one above it. */
+static __noinline bool disk_is_limited(struct task_struct *task, __u32 dev)
+{
+	struct plumb_disk_limit key = {.dev = dev};
+	__u32 zero = 0, i, *depth = bpf_map_lookup_elem(&plumb_disk_depth, &zero);
+	struct cgroup_subsys_state *group;
+	bool limited = false;
+	__u64 *waits;
+
+	if (!depth || !*depth || !dev)
+		return false;
+	group = io_group(task);
+	for (i = 0; i < PLUMB_DISK_DEPTH && i < *depth && group; i++) {
+		key.cgroup = BPF_CORE_READ(group, cgroup, kn, id);
+		waits = bpf_map_lookup_elem(&plumb_disk_limits, &key);
+		if (waits) {
+			atomic_add(waits, 1);
+			limited = true;
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	return limited;
+}
+
 /* --- users --- */
 
 #define DISK_PF_WQ_WORKER 0x00000020 /* include/linux/sched.h */

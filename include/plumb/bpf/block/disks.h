@@ -10,6 +10,11 @@
 /* Disks that were waited for. */
 #define PLUMB_DISKS 256
 
+/* Pairs of a cgroup and a disk that have a limit. */
+#define PLUMB_DISK_LIMITS 1024
+/* Cgroups above one another whose limits are looked for. */
+#define PLUMB_DISK_DEPTH 8
+
 enum plumb_disk_user_kind {
 	PLUMB_DISK_PROCESS,
 	PLUMB_DISK_KTHREAD, /* a thread of the kernel */
@@ -44,4 +49,10 @@ struct plumb_disk {
 	__s64 waiting; /* threads that wait for it now */
 	__u64 count;   /* waits that are over, */
 	__u64 ns;      /* and their time */
+};
+
+/* A limit of I/O; the value of the map is the number of waits of threads that obey it. */
+struct plumb_disk_limit {
+	__u64 cgroup;
+	__u32 dev, pad;
 };

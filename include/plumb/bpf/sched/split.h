@@ -30,4 +30,4 @@ enum plumb_split_part {
 #define PLUMB_RETURN_PARTS (PLUMB_RETURN + 1)
 
 /* Parts of any tool, on-cpu included. */
-#define PLUMB_MAX_PARTS 12
+#define PLUMB_MAX_PARTS 13
