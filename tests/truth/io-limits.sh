@@ -4,6 +4,8 @@
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
+# shellcheck source=lib/file-systems.sh
+. "$truth/lib/file-systems.sh"
 # shellcheck source=lib/limits.sh
 . "$truth/lib/limits.sh"
 
@@ -15,7 +17,7 @@ formatted() {
 		load configfs
 		load null_blk nr_devices=0
 		mount -t configfs none /sys/kernel/config 2>/dev/null
-		null_blk limited 1000 64 memory_backed=1 || return
+		null_blk limited 1000 64 || return
 		disk=/dev/$disk
 		gzip -d -c "$truth/lib/journal.img.gz" | dd of="$disk" bs=65536 2>/dev/null
 	else
@@ -57,7 +59,7 @@ calls() {
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	quick=--no-calibrate n_disks=0
+	quick=--no-calibrate
 	[ -e /sys/block/loop0 ] || load loop
 	if ! formatted 2>limits.skip || ! at_1_mb 2>>limits.skip; then
 		echo "no disk with a limit here" >>limits.skip
@@ -108,6 +110,11 @@ check() {
 		return
 	fi
 	for kind in direct sync; do
+		# Version 2 may take the pages for those of the cgroup that made the file.
+		if jq -e '[.calls[].sum] | add < 500000000' $kind.truth >/dev/null; then
+			skip "$kind: a limit" "this kernel does not hold it back"
+			continue
+		fi
 		# 0.7 or 1.4 MB at 1 MB/s, of which the first may be free. An fsync waits for the journal, too.
 		says "calls that a limit holds back are in LIMIT, not in the page cache" io-$kind '
 			$row | must(.count == $t.count and (.split | .limit > 300000000 and .limit >= 0.5 * asleep and .page_cache + .unexplained < 0.1 * asleep))'

@@ -4,6 +4,8 @@
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
+# shellcheck source=lib/file-systems.sh
+. "$truth/lib/file-systems.sh"
 
 # looped FILE - a loop device on it, $loop
 looped() {
@@ -17,12 +19,12 @@ two_disks() {
 		load configfs
 		load null_blk nr_devices=0
 		mount -t configfs none /sys/kernel/config 2>/dev/null
-		null_blk one 2000000 64 || {
+		null_blk near 2000000 64 1024 || {
 			echo "no null_blk" >waiter.skip
 			return 1
 		}
 		one=/dev/$disk
-		null_blk two 2000000 64 memory_backed=1 || return
+		null_blk far 2000000 64 1024 || return
 		disk=$one elsewhere=/dev/$disk reads=2000
 		return
 	fi
@@ -91,7 +93,7 @@ written_back() {
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
-	quick=--no-calibrate n_disks=0
+	quick=--no-calibrate
 	two_disks || return
 	echo "${disk#/dev/}" >disk.name
 	echo "${elsewhere#/dev/}" >elsewhere.name
