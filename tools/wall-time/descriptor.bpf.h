@@ -4,6 +4,7 @@
 
 #include <plumb/bpf/block/disks-follow.bpf.h>
 #include <plumb/bpf/block/file-disk.bpf.h>
+#include <plumb/bpf/core/socket.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 
 /* Bits of system calls whose first argument is a descriptor. */
@@ -12,40 +13,23 @@ const volatile __u64 wall_descriptors[8] = {};
 /* By a number made of all members. */
 PLUMB_MAP(wall_peers, HASH, 4096, __u64, struct wall_peer);
 
-#define AF_UNIX  1
-#define AF_INET  2
-#define AF_INET6 10
-#define S_IFSOCK 0140000
-
-/* The process at the other end of a unix socket; 0: not known. */
-static __always_inline __u32 unix_peer(const struct sock *sk)
-{
-	struct pid *pid = BPF_CORE_READ(sk, sk_peer_pid);
-
-	return pid ? BPF_CORE_READ(pid, numbers[0].nr) : 0;
-}
-
 /* The key of the other end of a socket in wall_peers; 0: it has none that is known. */
 static __always_inline __u64 peer_of(const struct sock *sk)
 {
 	const __u64 mix = 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
-	struct wall_peer peer = {.family = BPF_CORE_READ(sk, __sk_common.skc_family)};
+	struct wall_peer peer = {.family = socket_family(sk)};
 	const __u32 *words = (const __u32 *)&peer;
 	__u64 key = 0;
 	__u32 i;
 
-	if (peer.family == AF_UNIX) {
-		peer.pid = unix_peer(sk);
-	} else if (peer.family == AF_INET) {
-		BPF_CORE_READ_INTO((__u32 *)peer.address, sk, __sk_common.skc_daddr);
-	} else if (peer.family == AF_INET6) {
-		BPF_CORE_READ_INTO((struct in6_addr *)peer.address, sk, __sk_common.skc_v6_daddr);
+	if (peer.family == SOCKET_UNIX) {
+		peer.pid = socket_peer_pid(sk);
+	} else if (peer.family == SOCKET_INET || peer.family == SOCKET_INET6) {
+		socket_remote(sk, peer.family, (__u32 *)peer.address);
+		peer.port = socket_remote_port(sk);
+		peer.local = socket_local_port(sk);
 	} else {
 		return 0;
-	}
-	if (peer.family != AF_UNIX) {
-		peer.port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-		peer.local = BPF_CORE_READ(sk, __sk_common.skc_num);
 	}
 	for (i = 0; i < sizeof(peer) / 4; i++)
 		key = (key ^ words[i]) * mix;
@@ -62,7 +46,6 @@ static __always_inline __u64 peer_of(const struct sock *sk)
 static __always_inline __u32 look_at_file(struct wall_thread *t, struct task_struct *task)
 {
 	__u32 nr = (t->what & WALL_CALL) - 1;
-	struct socket *socket;
 	struct inode *inode;
 	struct file *file;
 	__u32 type, disk = 0;
@@ -80,8 +63,7 @@ static __always_inline __u32 look_at_file(struct wall_thread *t, struct task_str
 		disk = file_disk(file, inode, BPF_CORE_READ(inode, i_sb));
 		t->device = disk ?: BPF_CORE_READ(inode, i_sb, s_dev);
 	} else if (type == S_IFSOCK) {
-		socket = BPF_CORE_READ(file, private_data);
-		t->peer = peer_of(BPF_CORE_READ(socket, sk));
+		t->peer = peer_of(socket_of(file));
 	}
 	return disk;
 }

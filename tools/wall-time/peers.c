@@ -8,6 +8,7 @@
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
 #include <plumb/kernel/thread.h>
+#include <plumb/syscalls/peers.h>
 
 #include <bpf/libbpf.h>
 
@@ -15,22 +16,9 @@
 
 #define TCP_LISTEN 10 /* include/net/tcp_states.h */
 
-/* Whether a socket in the network namespace of PID listens on PORT, by /proc/PID/net/NAME. */
-static bool listens(uint32_t pid, const char *name, uint16_t port)
+static int listens_on(const struct plumb_net_socket *s, const void *context)
 {
-	unsigned int local, state;
-	char path[48], line[256];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, name);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%*s %*[0-9A-F]:%x %*s %x", &local, &state) == 2 &&
-			state == TCP_LISTEN && local == port;
-	if (f)
-		fclose(f);
-	return found;
+	return s->state == TCP_LISTEN && s->local_port == *(const uint16_t *)context ? 2 : 0;
 }
 
 static void unix_text(const struct wall_peer *peer, char *text, size_t size)
@@ -49,6 +37,7 @@ bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *te
 	const struct bpf_map *map =
 		bpf_object__find_map_by_name(run->instance.bpf.object, "wall_peers");
 	char address[INET6_ADDRSTRLEN];
+	struct plumb_net_socket listener;
 	struct wall_peer peer;
 	bool v6;
 
@@ -59,7 +48,7 @@ bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *te
 		unix_text(&peer, text, size);
 		return false;
 	}
-	if (listens(pid, "tcp", peer.local) || listens(pid, "tcp6", peer.local)) {
+	if (plumb_net_find(pid, "tcp", listens_on, &peer.local, &listener)) {
 		snprintf(text, size, "clients of port %u", peer.local);
 		return true;
 	}

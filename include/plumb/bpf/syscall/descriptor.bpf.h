@@ -7,17 +7,14 @@
 
 #include <plumb/bpf/core/current.bpf.h>
 #include <plumb/bpf/core/file.bpf.h>
+#include <plumb/bpf/core/socket.bpf.h>
 #include <plumb/bpf/syscall/descriptor.h>
 
-/* include/uapi/linux/stat.h, magic.h, socket.h */
-#define S_IFSOCK            0140000
-#define S_IFIFO             0010000
-#define ANON_INODE_MAGIC    0x09041934
-#define PIPEFS_MAGIC        0x50495045
-#define DESCRIPTOR_AF_UNIX  1
-#define DESCRIPTOR_AF_INET  2
-#define DESCRIPTOR_AF_INET6 10
-#define UNIX_ADDRESS_LEN    108
+/* include/uapi/linux/stat.h, magic.h, un.h */
+#define S_IFIFO          0010000
+#define ANON_INODE_MAGIC 0x09041934
+#define PIPEFS_MAGIC     0x50495045
+#define UNIX_ADDRESS_LEN 108
 
 /*
  * Adds the name of DENTRY; false: there is no room for another one.  The place is taken from D, of
@@ -148,21 +145,17 @@ static __always_inline __u64 descriptor_socket_inode(const struct sock *sk)
 
 static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct file *file)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk), *peer;
-	struct pid *pid;
+	struct sock *sk = socket_of(file), *peer;
 
 	d->kind = PLUMB_DESCRIPTOR_SOCKET;
 	if (!sk)
 		return;
-	d->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	d->family = socket_family(sk);
 	d->state = BPF_CORE_READ(sk, __sk_common.skc_state);
 	d->type = BPF_CORE_READ(sk, sk_type);
 	d->protocol = BPF_CORE_READ(sk, sk_protocol);
-	if (d->family == DESCRIPTOR_AF_UNIX && bpf_core_type_exists(struct unix_sock)) {
-		pid = BPF_CORE_READ(sk, sk_peer_pid);
-		if (pid && !plumb_config.pid_namespace)
-			d->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
+	if (d->family == SOCKET_UNIX && bpf_core_type_exists(struct unix_sock)) {
+		d->peer_pid = socket_peer_pid(sk);
 		peer = BPF_CORE_READ((struct unix_sock *)sk, peer);
 		d->peer_inode = descriptor_socket_inode(peer);
 		if (descriptor_unix(d, (struct unix_sock *)sk))
@@ -171,17 +164,12 @@ static __always_inline void descriptor_socket(struct plumb_descriptor *d, struct
 			d->flags |= PLUMB_DESCRIPTOR_PEER;
 		return;
 	}
-	if (d->family == DESCRIPTOR_AF_INET) {
-		d->local[0] = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-		d->remote[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
-	} else if (d->family == DESCRIPTOR_AF_INET6) {
-		BPF_CORE_READ_INTO((struct in6_addr *)d->local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO((struct in6_addr *)d->remote, sk, __sk_common.skc_v6_daddr);
-	} else {
+	if (d->family != SOCKET_INET && d->family != SOCKET_INET6)
 		return;
-	}
-	d->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	d->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	socket_local(sk, d->family, d->local);
+	socket_remote(sk, d->family, d->remote);
+	d->local_port = socket_local_port(sk);
+	d->remote_port = socket_remote_port(sk);
 }
 
 /* Describes FILE, which the current thread has open, in D, which is zero. */

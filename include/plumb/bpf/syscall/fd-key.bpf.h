@@ -32,7 +32,7 @@ static __always_inline __u64 fd_mix(__u64 mix, __u64 word)
 static __noinline __u64 fd_unix_id(const struct unix_sock *sk)
 {
 	struct unix_address *address = sk ? BPF_CORE_READ(sk, addr) : NULL;
-	__u64 words[14] = {}, id = DESCRIPTOR_AF_UNIX;
+	__u64 words[14] = {}, id = SOCKET_UNIX;
 	__u32 length, i;
 
 	if (!address)
@@ -48,37 +48,32 @@ static __noinline __u64 fd_unix_id(const struct unix_sock *sk)
 	return id;
 }
 
-static __always_inline __u64 fd_inet_id(const struct sock *sk, __u32 family)
+static __always_inline __u64 fd_inet_id(const struct sock *sk, __u16 family)
 {
-	__u32 remote = BPF_CORE_READ(sk, __sk_common.skc_dport),
-	      port = remote ? remote << 16 : BPF_CORE_READ(sk, __sk_common.skc_num);
-	__u64 id = family << 16 | BPF_CORE_READ(sk, sk_protocol), address[2] = {};
+	__u16 remote = socket_remote_port(sk), port = remote ?: socket_local_port(sk);
+	__u64 id = (__u32)family << 16 | BPF_CORE_READ(sk, sk_protocol), address[2] = {};
 
 	if (!port)
 		return 0;
-	if (family == DESCRIPTOR_AF_INET)
-		address[0] = remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr)
-				    : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-	else if (remote)
-		BPF_CORE_READ_INTO((struct in6_addr *)address, sk, __sk_common.skc_v6_daddr);
+	if (remote)
+		socket_remote(sk, family, (__u32 *)address);
 	else
-		BPF_CORE_READ_INTO((struct in6_addr *)address, sk, __sk_common.skc_v6_rcv_saddr);
-	if (!remote)
-		id = fd_mix(id, BPF_CORE_READ(sk, __sk_common.skc_state));
+		socket_local(sk, family, (__u32 *)address);
+	/* Those that are connected to nothing differ by whether they listen. */
+	id = fd_mix(id, remote ? 0 : BPF_CORE_READ(sk, __sk_common.skc_state));
 	return fd_mix(fd_mix(fd_mix(id, port), address[0]), address[1]);
 }
 
 /* 0: nothing but its inode tells it apart. */
 static __noinline __u64 fd_socket_id(struct file *file)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
-	__u32 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
+	struct sock *sk = socket_of(file);
+	__u16 family = sk ? socket_family(sk) : 0;
 	__u64 id;
 
-	if (family == DESCRIPTOR_AF_INET || family == DESCRIPTOR_AF_INET6)
+	if (family == SOCKET_INET || family == SOCKET_INET6)
 		return fd_inet_id(sk, family);
-	if (family != DESCRIPTOR_AF_UNIX || !bpf_core_type_exists(struct unix_sock))
+	if (family != SOCKET_UNIX || !bpf_core_type_exists(struct unix_sock))
 		return 0;
 	id = fd_unix_id((struct unix_sock *)sk);
 	if (id)
