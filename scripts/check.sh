@@ -72,7 +72,7 @@ fi
 mkdir -p build/{clang,dynamic}
 cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,man} build/clang
 cp -a --update build/{vmlinux.h,bpf-flags,bpf,gen,flags,lib,man} build/dynamic
-make "$jobs" B=build/dynamic DYNAMIC=1 all
+make "$jobs" B=build/dynamic DYNAMIC=1 ${CHECK_ALL:+all} build/dynamic/bin/user-func-latency # which takes all libraries
 make "$jobs" B=build/clang CC=clang CFLAGS=-O0 all ${CHECK_ALL:+units} # it warns of the same without optimizing
 wait "$fetching"
 if [[ $CHECK_ALL ]]; then
