@@ -46,8 +46,11 @@ run() {
 	attach short -p "$pid" -b comm --max=500ms
 	attach none -p "$pid" -b comm --min=1000s
 	attach by-timer -p "$pid" -b waker
+	attach all-waits -p "$pid" -b comm --all-waits
+	launch idle-text -p "$pid" -b comm
+	await 30 is_tracing idle-text
 	go sleep
-	detach all long short none by-timer
+	detach all long short none by-timer all-waits idle-text
 
 	start mutex causes mutex 1000
 	attach by-thread -p "$pid" -c c-victim -b waker
@@ -176,6 +179,18 @@ check() {
 		'{"comm": "stays-reader", "state": "sleeping"}'
 	frames "... where the kernel reads the pipe" reader stay_in_pipe '^(anon_)?pipe_read$'
 	below "a thread that is told by its number is the same" whole stay_in_pipe pipe '{"state": "sleeping"}'
+	holds "... and waits for no work: a pipe is another's answer" reader.json \
+		'all($last.rows[] | select(any(.stack[]; .frame == "stay_in_pipe")); .idle_ns == 0)'
+	evidence all.json all-waits.json idle-text.json
+	holds "a thread that sleeps until a time for most of the trace is idle" all.json '
+		[$last.rows[] | select(any(.stack[]; .frame == "stay_asleep"))]
+		| (map(.idle_ns) | add) > 0.8 * 3097 * 1000000 and all(.[]; .idle_ns <= .sum)'
+	holds "... but not with --all-waits" all-waits.json 'all($last.rows[]; has("idle_ns") | not)'
+	claim "... and is the last line of the table" awk '
+		!NF { exit }
+		/idle: threads that wait for work/ { found = 1; next }
+		/^ *[0-9.]+m?s +[0-9.]+%/ && found { found = 0; exit }
+		END { exit !found }' idle-text.json
 	evidence one-stack.json one-stack.err pipe.truth
 	holds "--max-stacks=1: what is lost has its time all the same" one-stack.json '$truth[0].calls[0] as $t
 		| ($last.rows | map(.sum) | add) >= $t.sum[0] and ($last.rows | map(.count) | add) == $last.ledger.recorded
@@ -226,7 +241,7 @@ check() {
 			| ([.[] | select(.key.waker | .context == "interrupt" and .device == null and has("device") and .pid == null).count] | add) >= (map(.count) | add) * 0.95'
 	evidence by-thread.json by-thread.err mutex.truth
 	holds "who handed a mutex over is named, by its thread" by-thread.json '($truth[0].calls | map(.tid)) as $tids
-		| [$last.rows[] | select(any(.stack[]; .frame | test("futex"))).key.waker | select(.context == "thread")] as $wakers
+		| [$last.rows[] | select(any(.stack[]; .frame | test("futex"))).key.waker | select(.context == "thread" and .event == "wakeup")] as $wakers
 		| ($wakers | length) > 0 and all($wakers[]; .pid == $pid and (.tid | IN($tids[])))
 			and any($wakers[]; .tid == ($truth[0].calls[] | select(.comm == "c-holder").tid) and .comm == "c-holder")' \
 		--slurpfile truth mutex.truth --argjson pid "$(cat mutex.pid)"

@@ -2,6 +2,7 @@
 #include "offcpu-time.h"
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/sched/interrupts.bpf.h>
+#include <plumb/bpf/sched/registers.bpf.h>
 #define SCHED_WAKERS
 #define PLUMB_KEY struct offcpu_key
 
@@ -14,7 +15,14 @@ struct offcpu_thread {
 	__s32 user;
 	__u32 tgid; /* of the user stack */
 	__u32 preempted, what;
-	__u32 cpu, pad; /* the CPU that it left */
+	__u32 cpu;  /* the CPU that it left */
+	__u32 call; /* in which it sleeps (call_of()) */
+	/*
+	 * The call in which it sleeps most of its time, by the majority vote of Boyer and Moore, in
+	 * which an interval has as many votes as ns; how long since it is this one.
+	 */
+	__u64 votes, asleep;
+	__u32 most, pad;
 	struct plumb_waker preempter;
 };
 
@@ -59,6 +67,54 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 	__builtin_memcpy(to->comm, waker->comm, sizeof(to->comm));
 }
 
+/* When the first traced thread was seen; ns, CLOCK_MONOTONIC. */
+static __u64 offcpu_began = 0;
+
+#if defined(__TARGET_ARCH_x86)
+#define NR_futex 202
+#else
+#define NR_futex 98
+#endif
+/* include/uapi/linux/futex.h */
+#define FUTEX_CMD_MASK    0x7f
+#define FUTEX_WAIT_BITSET 9
+#define NOT_FOR_WORK      ((__u32)-1)
+
+/*
+ * The system call of a thread that blocks, or 0; of a kernel thread, 0. Of the futex operations one
+ * waits for conditions and semaphores; the others wait for mutexes.
+ */
+static __always_inline __u32 call_of(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	__u32 nr;
+
+	if (current_read(task, flags) & PF_KTHREAD)
+		return 0;
+	regs = return_registers(task);
+	nr = return_number(regs);
+	if (nr == NR_futex && (return_second_argument(regs) & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET)
+		return NOT_FOR_WORK;
+	return nr;
+}
+
+/* T slept for NS, until CAME. Whether it has done so in this call most of the time of the trace. */
+static __always_inline bool is_idle(struct offcpu_thread *t, __u64 ns, __u64 came)
+{
+	if (t->most == t->call) {
+		t->votes += ns;
+		t->asleep += ns;
+	} else if (t->votes >= ns) {
+		t->votes -= ns;
+		return false;
+	} else {
+		t->votes = ns - t->votes;
+		t->asleep = ns;
+		t->most = t->call;
+	}
+	return t->call != NOT_FOR_WORK && t->asleep >= (came - offcpu_began) / 2;
+}
+
 /* Record the off-CPU interval of a thread that is back on a CPU. */
 static __always_inline void came_back(struct offcpu_thread *t, struct task_struct *task, __u32 cpu,
 				      __u64 now)
@@ -98,6 +154,8 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 		return;
 	totals_add_call(totals, 0);
 	totals_add_time(totals, ns);
+	if (!t->preempted && is_idle(t, ns, came))
+		plumb_add(totals->counters[OFFCPU_IDLE_NS], ns);
 	if (plumb_config.meanwhile && t->preempted)
 		meanwhile_wait(cpu, came - ns, came);
 	else if (plumb_config.meanwhile && stay)
@@ -124,10 +182,14 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	if (plumb_config.by & OFFCPU_BY_STATE)
 		t->what = state_of(task, ctx->args[0]);
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
-	if (!t->preempted)
+	if (!offcpu_began)
+		offcpu_began = now;
+	if (!t->preempted) {
 		sched_asleep(1);
-	else if (plumb_config.wakers)
+		t->call = call_of(task);
+	} else if (plumb_config.wakers) {
 		waker_preempter(&t->preempter, task, (struct task_struct *)ctx->args[2]);
+	}
 	kernel = &t->kernel[t->preempted & 1]; /* the mask is for the verifier */
 	*kernel = stack_again(ctx, *kernel, cpu);
 	t->tgid = 0;

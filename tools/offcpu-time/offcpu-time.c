@@ -39,7 +39,7 @@ static const struct plumb_field fields[] = {
 	{"waker", OFFCPU_BY_WAKER, .format = format_waker, .json = json_of_waker},
 };
 
-static bool waker_stacks;
+static bool all_waits, waker_stacks;
 static uint32_t wakers; /* plumb_config.wakers */
 
 /* clang-format off */
@@ -48,6 +48,7 @@ static const struct plumb_option options[] = {
 	{"min", 0, "TIME", "of at least TIME (10us, 1.5ms, 2s)", 30, .time = &offcpu_selection.min_ns},
 	{"max", 0, "TIME", "of at most TIME", 30, .time = &offcpu_selection.max_ns},
 	PLUMB_STACK_OPTIONS,
+	{"all-waits", 0, NULL, "do not tell threads that wait for work from others", 45, .given = &all_waits},
 	{"wakers", 0, NULL, "also print the stacks of the waking threads (-b waker)", 45, .given = &waker_stacks},
 	{0},
 };
@@ -68,8 +69,35 @@ static const char *const waking_hooks[] = {"sched_waking", "irq_handler_entry", 
 
 static struct plumb_mechanism mechanisms[1];
 
+/*
+ * Whether a stack is that of a call, or of a kernel thread, that may wait for work. The function in
+ * the table of system calls, which has a prefix on all architectures, says which call it is.
+ */
+static bool is_for_work(const struct plumb_frames *f)
+{
+	static const char *const calls[] = {
+		"nanosleep", "clock_nanosleep", "epoll_wait", "epoll_pwait",     "epoll_pwait2",
+		"poll",      "ppoll",           "select",     "pselect6",        "accept",
+		"accept4",   "wait4",           "waitid",     "rt_sigtimedwait", "rt_sigsuspend",
+		"pause",     "io_uring_enter",  "futex"};
+	const char *name;
+
+	for (size_t i = 0; i < f->n_kernel; i++) {
+		if (!strcmp(f->text[i], "inotify_read") ||
+		    !strncmp(f->text[i], "ret_from_fork", strlen("ret_from_fork")))
+			return true;
+		name = strstr(f->text[i], "_sys_");
+		for (size_t j = 0; name && j < sizeof(calls) / sizeof(calls[0]); j++)
+			if (!strcmp(name + strlen("_sys_"), calls[j]))
+				return true;
+	}
+	return false;
+}
+
 static void complete(struct plumb_options *o)
 {
+	if (!all_waits)
+		plumb_stacks_options.is_for_work = is_for_work;
 	if (waker_stacks) {
 		wakers = PLUMB_WAKERS_STACKS;
 		plumb_stacks_options.waker = offsetof(struct offcpu_key, waker);

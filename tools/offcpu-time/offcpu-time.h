@@ -24,6 +24,9 @@ struct offcpu_key {
 	struct plumb_waker waker; /* or preempter */
 };
 
+/* In plumb_totals.counters: ns that are idle, if the call is one that waits for work. */
+#define OFFCPU_IDLE_NS 0
+
 struct offcpu_config {
 	__u64 min_ns, max_ns; /* only off-CPU intervals of this length */
 };

@@ -12,6 +12,11 @@ extern struct plumb_stacks_options {
 	bool folded, inlines, max_given;
 	const char *flame, *diff; /* files; NULL: none */
 	__u64 max;
+	/*
+	 * Rows count in plumb_row.counters[0] the ns of threads that sleep in one call most of the
+	 * time: whether it is one that waits for work, and the time is idle. NULL: none is.
+	 */
+	bool (*is_for_work)(const struct plumb_frames *f);
 	size_t waker; /* in a key, of a struct plumb_waker whose stacks are printed, too; 0: none */
 } plumb_stacks_options;
 

@@ -227,6 +227,7 @@ size_t plumb_folded_merge(const struct plumb_tree *t, struct plumb_folded *stack
 		to->count += from->count;
 		to->max = from->max > to->max ? from->max : to->max;
 		to->min = from->min < to->min ? from->min : to->min;
+		to->idle += from->idle;
 	}
 	qsort_r(stacks, kept, sizeof(*stacks), by_weight, (void *)t);
 	return kept;

@@ -91,9 +91,9 @@ static uint32_t fold_frames(struct plumb_frames *f, struct plumb_tree *tree, uin
 	return leaf;
 }
 
-/* Adds the key and then the frames to the tree; returns the last node. */
+/* Adds the key and then the frames to the tree; returns the last node. *IDLE is set. */
 static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
-		     struct plumb_tree *tree)
+		     struct plumb_tree *tree, uint64_t *idle)
 {
 	static struct plumb_frames f; /* large */
 	uint32_t leaf = fold_key(run, row, tree);
@@ -102,6 +102,10 @@ static uint32_t fold(const struct plumb_run *run, const struct plumb_row *row,
 	if (row->slot)
 		plumb_frames_fill(&f, run->instance.bpf.object, row->key,
 				  run->tool->measure.sampled);
+	*idle = row->slot && plumb_stacks_options.is_for_work &&
+				plumb_stacks_options.is_for_work(&f)
+			? row->counters[0]
+			: 0;
 	leaf = fold_frames(&f, tree, leaf);
 	return plumb_stacks_options.waker && row->slot ? fold_waker(run, row, tree, leaf) : leaf;
 }
@@ -156,15 +160,16 @@ struct plumb_stacks plumb_stacks_fold(const struct plumb_report *r, bool in_flig
 	plumb_symbolizer_note_due(plumb_stacks_symbolizer, true);
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
+		struct plumb_folded *to = &stacks.all[stacks.n++];
 
-		stacks.all[stacks.n++] = (struct plumb_folded){
-			.leaf = fold(run, row, &stacks.tree),
+		*to = (struct plumb_folded){
 			.weight = run->tool->measure.kind == PLUMB_SUMS ? row->sum : row->count,
 			.count = row->count,
 			.max = row->dist.max,
 			.min = row->dist.min,
 			.row = row,
 		};
+		to->leaf = fold(run, row, &stacks.tree, &to->idle);
 	}
 	if (more)
 		fold_flights(r, &stacks);

@@ -61,20 +61,29 @@ static bool is_of_all(const struct plumb_report *r)
 	return r->final && r->seq == 1;
 }
 
+/* The time of the stack, or its calls, without what is idle. */
+static uint64_t busy(const struct plumb_folded *f)
+{
+	return f->weight - f->idle;
+}
+
 static void print_figures(const struct plumb_report *r, const struct plumb_folded *f,
 			  uint64_t whole, FILE *out)
 {
 	char time[32], min[32], max[32];
 
 	if (r->run->tool->measure.kind != PLUMB_SUMS) {
-		fprintf(out, "%8llu %5.1f%%: ", (unsigned long long)f->weight,
-			percent(f->weight, whole));
+		fprintf(out, "%8llu %5.1f%%: ", (unsigned long long)busy(f),
+			percent(busy(f), whole));
 		return;
 	}
 	fprintf(out, "%8s %5.1f%% %8llu x",
-		plumb_format_time(f->weight, PLUMB_AUTO, time, sizeof(time)),
-		percent(f->weight, whole), (unsigned long long)f->count);
-	if (is_of_all(r))
+		plumb_format_time(busy(f), PLUMB_AUTO, time, sizeof(time)), percent(busy(f), whole),
+		(unsigned long long)f->count);
+	if (f->idle)
+		fprintf(out, ", %s more idle",
+			plumb_format_time(f->idle, PLUMB_AUTO, time, sizeof(time)));
+	else if (is_of_all(r))
 		fprintf(out, ", %s to %s", plumb_format_time(f->min, PLUMB_AUTO, min, sizeof(min)),
 			plumb_format_time(f->max, PLUMB_AUTO, max, sizeof(max)));
 	fputs(": ", out);
@@ -148,25 +157,55 @@ static void print_stack(const struct plumb_report *r, const struct plumb_stacks 
 	print_path(&waker, out);
 }
 
-static void print_table(const struct plumb_report *r, const struct plumb_stacks *stacks, FILE *out)
+static int by_busy(const void *a, const void *b)
 {
-	uint64_t whole = 0, rest = 0, top = r->run->options.top ?: SIZE_MAX;
-	const struct plumb_folded *all = stacks->all;
-	size_t n = stacks->n;
+	return (busy(a) < busy(b)) - (busy(a) > busy(b));
+}
 
-	if (r->run->options.interval)
-		plumb_report_time(r, out);
+/* Those with time that is not idle come first. Returns their number; *IDLE is the time of all that
+ * is. */
+static size_t set_idle_apart(const struct plumb_stacks *stacks, uint64_t *idle)
+{
+	size_t n = 0;
+
+	*idle = 0;
+	for (size_t i = 0; i < stacks->n; i++)
+		*idle += stacks->all[i].idle;
+	if (*idle)
+		qsort(stacks->all, stacks->n, sizeof(*stacks->all), by_busy);
+	while (n < stacks->n && busy(&stacks->all[n]))
+		n++;
+	return *idle ? n : stacks->n;
+}
+
+static void print_rows(const struct plumb_report *r, const struct plumb_stacks *stacks, FILE *out)
+{
+	uint64_t whole = 0, rest = 0, idle, top = r->run->options.top ?: SIZE_MAX;
+	const size_t n = set_idle_apart(stacks, &idle);
+	const struct plumb_folded *all = stacks->all;
+	char time[32];
+
 	for (size_t i = 0; i < n; i++)
-		whole += all[i].weight;
+		whole += busy(&all[i]);
 	for (size_t i = 0; i < n && i < top; i++)
 		print_stack(r, stacks, &all[i], whole, out);
 	for (size_t i = top; i < n; i++)
-		rest += all[i].weight;
+		rest += busy(&all[i]);
 	if (n > top)
 		fprintf(out, "%5.1f%% in %zu more stacks: --top=0 shows all\n",
 			percent(rest, whole), n - top);
-	if (!n)
+	if (!stacks->n)
 		fputs("(no stacks)\n", out);
+	if (idle)
+		fprintf(out, "%8s idle: threads that wait for work most of the time: --all-waits\n",
+			plumb_format_time(idle, PLUMB_AUTO, time, sizeof(time)));
+}
+
+static void print_table(const struct plumb_report *r, const struct plumb_stacks *stacks, FILE *out)
+{
+	if (r->run->options.interval)
+		plumb_report_time(r, out);
+	print_rows(r, stacks, out);
 	plumb_parts_add(r, out, NULL);
 	if (r->run->tool->inflight)
 		plumb_flights_print(r, out);
@@ -247,6 +286,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_stacks *
 		json_object_set_new(json, "min", plumb_json_u64(f->min));
 		json_object_set_new(json, "max", plumb_json_u64(f->max));
 	}
+	if (plumb_stacks_options.is_for_work)
+		json_object_set_new(json, "idle_ns", plumb_json_u64(f->idle));
 	json_object_set_new(json, "stack", path_json(&own));
 	if (plumb_stacks_options.waker)
 		json_object_set_new(json, "waker_stack", path_json(&waker));

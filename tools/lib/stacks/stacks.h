@@ -61,6 +61,7 @@ struct plumb_folded {
 	uint32_t leaf;   /* the innermost frame; 0: there is none */
 	uint64_t weight; /* the width in a flame graph: a count, bytes or ns */
 	uint64_t count, max, min;
+	uint64_t idle;               /* of weight: ns of threads that waited for work */
 	const struct plumb_row *row; /* one of its rows; may be NULL */
 };
 
