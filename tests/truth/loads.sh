@@ -16,7 +16,7 @@ syscall-breakdown -s getppid
 syscall-breakdown -s getppid --above=90
 syscall-count -s getppid
 syscall-count -s getppid -b fd
-syscall-latency -s getppid --split
+syscall-latency -s getppid --split --who
 syscall-latency -s getppid --split -b syscall,fd
 syscall-slower -s getppid --stacks --wakers 1ns'
 

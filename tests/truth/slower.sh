@@ -2,6 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # syscall-slower: each call above the threshold, none below, as it was.
 
+# shellcheck source=lib/waits.sh
+. "$truth/lib/waits.sh"
+
 # As fast as can be N times 99 fast calls and a slow one, by each of two threads.
 flood() {
 	fast=
@@ -77,6 +80,7 @@ run() {
 		go parting
 		detach split
 	fi
+	wait_for_cpus
 	start waking wakes 50
 	attach woken 1ns -s read --wakers -p "$pid"
 	launch woken-text 1ns -s read --wakers -p "$pid"
@@ -269,12 +273,19 @@ check() {
 			| [$found[] | select(.comm == "preempted" and .preempted > 25000000).preempted_by.comm] as $preempted
 			| ([$woken[] | select(. == "parts")] | length) > 90
 				and ($preempted | length) > 0 and ([$preempted[] | select(. == "parts")] | length) >= ($preempted | length) / 4'
+		holds "... the partner had the CPU meanwhile, by its clock, with its policy and priority" split.json "$calls"' as $found
+			| all($truth[0].calls[] | select(.must.preempted + .must.runq > 0); . as $true
+				| [$found[] | select(.comm == $true.comm)] | ([.[].meanwhile[] | select(.comm == "parts") | [.what, .policy, .priority, .nice]] | unique)
+					== [["thread", "fifo", 2, null]]
+				and ([.[].meanwhile[] | select(.comm == "parts").sum] | add) >= 0.95 * ($true.must.preempted + $true.must.runq)
+				and ([.[].waited | select(.) | [.policy, .priority]] | unique) == [["fifo", 1]])' --slurpfile truth parting.truth
 		holds "... and where one is told, it is of the part that it had" split.json "$calls"' as $found
 			| [$found[] | select(.preempted > 0 and .blocked + .runq == 0).longest.why] as $preempted
 			| [$found[] | select(.preempted == 0 and .blocked > .runq).longest.why] as $blocked
 			| ($preempted | unique) == ["preempted"] and ($blocked | unique) == ["blocked"]'
 	fi
 
+	check_waits
 	evidence woken.json woken.err waking.truth
 	holds "who woke a thread is known: the one that wrote" woken.json "$calls"' as $found
 		| all($truth[0].calls[] | select(.comm != "timer"); . as $t

@@ -24,7 +24,7 @@ run() {
 	detach functions-uprobe.session functions-uprobe
 
 	start variants parts
-	attach by-cpu --split -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
+	attach by-cpu --who -s getrandom,read,sched_get_priority_max -b comm,syscall,errno,cpu -p "$pid"
 	attach min --split --min=1ms -s getrandom,read,sched_get_priority_max -b comm -p "$pid"
 	attach comm --split -s read -b comm -c blocked,runq
 	attach intervals --split 0.2 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
@@ -186,6 +186,14 @@ check() {
 	evidence by-cpu.json by-cpu.err variants.truth
 	known "-b errno,cpu: each thread's time went where it knows" by-cpu variants
 	holds "... and all was on one CPU" by-cpu.json '($last.rows | map(.key.cpu) | unique | length) == 1'
+	holds "... --who, which implies --split: all time runnable without a CPU is in both lists" by-cpu.json \
+		'([$last.rows[].split | .preempted + .runq] | add) as $least | ([$last.rows[].split.return] | add) as $return
+			| ([$last.who.waited[].sum] | add) as $sum | $sum == ([$last.who.meanwhile[].sum] | add)
+			and $sum >= $least * 0.99 and $sum <= ($least + $return) * 1.01'
+	holds "... the partner had the CPU meanwhile, by its clock, with its policy and priority" by-cpu.json \
+		'[$truth[0].calls[].must | .preempted + .runq] | add as $must
+			| [$last.who.meanwhile[] | select(.what == "thread" and .comm == "parts" and .policy == "fifo" and .priority == 2).sum] | add >= 0.95 * $must' \
+		--slurpfile truth variants.truth
 	evidence comm.json comm.err variants.truth
 	holds "-c: the two threads that were asked for" comm.json \
 		'($last.rows | map([.key.comm, .split.count]) | sort) == [["blocked", 101], ["runq", 29]]'

@@ -10,6 +10,7 @@
 #define BLOCK      4096
 #define KEPT       (256 << 10)
 #define TOUCHED    (64 << 20)
+#define RANDOM     (16 << 20)
 #define HUGE       (2 << 20)
 #define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
 #define LONG_GAP   200000 /* it may have been another thread */
@@ -48,6 +49,34 @@ static void be_delayed(struct worker *w)
 	const struct clocks began = clocks_now();
 
 	compute_known(w->until);
+	add_delay(w, &began);
+	if (other.pid)
+		other.cpu = other_cpu() - cpu;
+}
+
+static char *random_bytes;
+
+static void begin_confined(void)
+{
+	random_bytes = fresh_memory(RANDOM);
+	memset(random_bytes, 1, RANDOM);
+}
+
+static void begin_inside(void)
+{
+	begin_confined();
+	begin_hog();
+}
+
+/* As be_delayed(), inside of calls. */
+static void be_inside(struct worker *w)
+{
+	const uint64_t cpu = other.pid ? other_cpu() : 0;
+	const struct clocks began = clocks_now();
+
+	for (w->count = -1; now_ns() < w->until; w->count++)
+		if (syscall(SYS_getrandom, random_bytes, RANDOM, 0) != RANDOM)
+			die("getrandom: %s", strerror(errno));
 	add_delay(w, &began);
 	if (other.pid)
 		other.cpu = other_cpu() - cpu;

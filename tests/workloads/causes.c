@@ -9,6 +9,8 @@ const char usage[] =
 	"For MS, let time of threads go into one CAUSE:\n"
 	"  hog      a thread computes beside another process of nice 5, on one CPU\n"
 	"  quota    a thread computes (in a cgroup with a quota)\n"
+	"  inside   a thread makes long calls beside another process of nice 5, on one CPU\n"
+	"  confined a thread makes long calls (in a cgroup with a quota)\n"
 	"  memory   a thread touches ever more memory (in a cgroup with memory.high)\n"
 	"  mutex    a thread holds a mutex for 20 of each 50 ms, 5 want it\n"
 	"  inode    a thread is inside a write for 20 of each 50 ms, 3 write to the same file\n"
@@ -45,6 +47,8 @@ static const struct cause {
 } causes[] = {
 	{"hog", begin_hog, {{"c-victim", be_delayed, 1}}},
 	{"quota", NULL, {{"c-victim", be_delayed, 1}}},
+	{"inside", begin_inside, {{"c-victim", be_inside, 1}}},
+	{"confined", begin_confined, {{"c-victim", be_inside, 1}}},
 	{"memory", NULL, {{"c-victim", take_memory, 1}}},
 	{"mutex", NULL, {{"c-victim", want_mutex, 5}, {"c-holder", hold_mutex, 1}}},
 	{"inode", begin_inode, {{"c-victim", want_inode, 3}, {"c-holder", hold_inode, 1}}},

@@ -157,7 +157,7 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 	if (!t->preempted && is_idle(t, ns, came))
 		plumb_add(totals->counters[OFFCPU_IDLE_NS], ns);
 	if (plumb_config.meanwhile && t->preempted)
-		meanwhile_wait(cpu, came - ns, came);
+		meanwhile_wait(t->cpu, came - ns, came);
 	else if (plumb_config.meanwhile && stay)
 		meanwhile_wait(cpu, came - sched_waited(stay, ns), came);
 }

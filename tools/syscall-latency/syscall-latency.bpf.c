@@ -3,6 +3,7 @@
 
 #include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/sched/split.h>
+#define SCHED_MEANWHILE
 enum { SPLIT_PARTS = PLUMB_RETURN_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
 #include <plumb/bpf/sched/split.bpf.h>
@@ -44,7 +45,7 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
-	(void)t, (void)off_cpu, (void)waited, (void)stay;
+	split_meanwhile(t, off_cpu, waited, stay);
 }
 
 /*
@@ -112,6 +113,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
+	meanwhile_returned(&h->ret);
 	h->off[PLUMB_RETURN] = h->ret.waited;
 	return_count(&h->ret, h->off, cpu, 1);
 }

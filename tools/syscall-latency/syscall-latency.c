@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.lifecycle.prepare = prepare,
 		.inflight = &inflight,
+		.meanwhile = true,
 	};
 
 	return plumb_main(argc, argv, &tool);

@@ -142,6 +142,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	arguments_print(c, out);
 	print_waker(&c->woken_by, out);
 	print_waker(&c->preempted_by, out);
+	waits_print(c, out);
 	if (held_by(c))
 		fprintf(out, "; held on its way out: %s", held_by(c));
 	fputc('\n', out);
@@ -260,6 +261,7 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "held_by", held_by(c) ? json_string(held_by(c)) : json_null());
 	json_object_set_new(j, "woken_by", json_of_woken(c));
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
+	waits_add_json(c, j);
 	if (calls.stacks)
 		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
 }

@@ -2,6 +2,7 @@
 #include <plumb/bpf/stack/stacks.h>
 
 #include <plumb/bpf/sched/waker.h>
+#include "syscall-slower.h"
 
 /*
  * Of a call: the stacks when it last left the CPU, and those of its longest time off the CPU; the
@@ -11,9 +12,9 @@ struct where {
 	__u64 longest, longest_wait; /* ns */
 	__s32 kernel, user, longest_kernel, longest_user;
 	__u64 preempted;     /* the longest time off the CPU was a preemption */
-	__u32 cpu, pad;      /* the CPU that it left */
 	__u64 slept, lacked; /* ns: longest sleep with the wait after it; longest preemption */
 	struct plumb_waker woken_by, preempted_by, taken_by /* the last time */;
+	__u64 waited;   /* for a CPU, in this call (waits.bpf.h) */
 	__u64 asked[2]; /* the time that the call points to (struct syscall_shape) */
 	__u64 asked_known;
 	/* Of its descriptors (described.bpf.h): files, and those when it first left its CPU. */
@@ -24,20 +25,22 @@ struct where {
 #define PLUMB_THREAD_OWN where
 
 #define SCHED_WAKERS
+#define SCHED_MEANWHILE
+#define MEANWHILE_ADD
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
-#include "syscall-slower.h"
 #define RETURN_CALL slow_call
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 #include "described.bpf.h"
+#include "waits.bpf.h"
 
 const volatile __u32 with_stacks = 0;
 const volatile __u64 slower_min_ns = 0;
 
 static __always_inline void split_begins(struct call_thread *t)
 {
-	t->own.longest = t->own.slept = t->own.lacked = 0;
+	t->own.longest = t->own.slept = t->own.lacked = t->own.waited = 0;
 }
 
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
@@ -45,7 +48,6 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
-	t->own.cpu = cpu;
 	described_note(t, task);
 	if (t->preempted)
 		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
@@ -60,10 +62,13 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 {
 	struct where *w = &t->own;
 
+	if (t->preempted || waited)
+		waits_begin(t);
+	split_meanwhile(t, off_cpu, waited, stay);
 	if (t->preempted && off_cpu > w->lacked) {
 		w->lacked = off_cpu;
 		w->preempted_by = w->taken_by;
-		waker_had_cpu(&w->preempted_by, w->cpu, stay->began - off_cpu, stay->began);
+		waker_had_cpu(&w->preempted_by, t->cpu, stay->began - off_cpu, stay->began);
 	} else if (!t->preempted && off_cpu > w->slept) {
 		w->slept = off_cpu;
 		w->woken_by = stay->waker;
@@ -107,6 +112,15 @@ struct {
 	__uint(max_entries, 4096); /* set by the loader */
 } slow_calls SEC(".maps");
 
+/* The call of T took NS.  Not a part of describe(): together they would need too much stack. */
+static __noinline int split_ended(struct call_thread *t, __u64 ns)
+{
+	if (t)
+		split_finish(t, current_task(), bpf_get_smp_processor_id(), ns);
+	return 0;
+}
+
+/* The call has been split. */
 static __noinline int describe(struct slow_call *s, const struct timing_call *c,
 			       struct call_thread *t)
 {
@@ -135,7 +149,6 @@ static __noinline int describe(struct slow_call *s, const struct timing_call *c,
 	}
 	if (!t)
 		return 0;
-	split_finish(t, task, s->cpu, c->ns);
 	for (i = 0; i < PLUMB_PARTS; i++)
 		s->off[i] = t->off[i];
 	if (t->own.asked_known) {
@@ -171,10 +184,39 @@ static __always_inline bool is_filtered_at_exit(__u64 ns, __u32 error)
 	return ns < slower_min_ns || (syscall_config.only_errors && !error);
 }
 
+/* Each record is tested where it is reserved: later 5.10 does not know that it is there. */
+static __always_inline bool record(const struct timing_call *c, struct call_thread *t)
+{
+	bool described = described_find(c, t);
+	struct slow_record *r;
+
+	if (t && t->own.waited) {
+		r = bpf_ringbuf_reserve(&slow_calls, sizeof(*r), 0);
+		if (!r)
+			return false;
+		waits_copy(&r->waits, bpf_get_current_task());
+		if (described)
+			described_copy(r->descriptors);
+		else
+			r->descriptors[0].kind = r->descriptors[1].kind = 0;
+	} else if (described) {
+		r = bpf_ringbuf_reserve(&slow_calls, offsetof(struct slow_record, waits), 0);
+		if (!r)
+			return false;
+		described_copy(r->descriptors);
+	} else {
+		r = bpf_ringbuf_reserve(&slow_calls, sizeof(struct slow_call), 0);
+		if (!r)
+			return false;
+	}
+	describe(&r->call, c, t);
+	bpf_ringbuf_submit(r, 0);
+	return true;
+}
+
 static __always_inline void timing_end(const struct timing_call *c)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct slow_record *r;
 	struct call_thread *t;
 
 	if (is_filtered_at_exit(c->ns, syscall_error(c->call, c->call >> 32, c->ret))) {
@@ -182,22 +224,14 @@ static __always_inline void timing_end(const struct timing_call *c)
 		return;
 	}
 	t = c->t ? c->t : inflight_get(current_task());
-	if (described_find(c, t)) {
-		r = bpf_ringbuf_reserve(&slow_calls, sizeof(*r), 0);
-		if (r)
-			described_copy(r->descriptors);
-	} else {
-		r = bpf_ringbuf_reserve(&slow_calls, sizeof(struct slow_call), 0);
-	}
-	if (!r) {
-		ledger_count(cpu, dropped);
-		if (t)
-			t->own.dropped = c->end;
+	split_ended(t, c->ns);
+	if (record(c, t)) {
+		count(cpu, 1);
 		return;
 	}
-	describe(&r->call, c, t);
-	bpf_ringbuf_submit(r, 0);
-	count(cpu, 1);
+	ledger_count(cpu, dropped);
+	if (t)
+		t->own.dropped = c->end;
 }
 
 /* --- waits on the way out --- */
@@ -258,6 +292,8 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 	else
 		return false;
 	return_call(c.regs, &nr, &c.ret);
+	split_ended(t, c.ns);
+	waits_begin(t);
 	describe(&h->call, &c, t);
 	h->call.replaces = filtered ? 0 : t->ret.ended;
 	return true;
@@ -265,18 +301,24 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 {
+	struct slow_record *r;
 	struct slow_call *s;
 
+	meanwhile_returned(&h->ret);
 	if (is_filtered_at_exit(h->ret.ns, h->ret.error)) {
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	s = bpf_ringbuf_reserve(&slow_calls, sizeof(*s), 0);
-	if (!s) {
+	r = bpf_ringbuf_reserve(&slow_calls, sizeof(*r), 0);
+	if (!r) {
 		ledger_count(cpu, dropped);
 		h->ret.late = 1;
 		return;
 	}
+	/* What its descriptors were, the loader knows (arguments_recall()). */
+	r->descriptors[0].kind = r->descriptors[1].kind = 0;
+	waits_copy(&r->waits, h->ret.task);
+	s = &r->call;
 	*s = h->call;
 	s->end = h->ret.ended;
 	/* Its switch was not seen.  Records arrive in order; this one will not be recalled. */
@@ -288,7 +330,7 @@ static __always_inline void return_redo(struct return_held *h, __u32 cpu)
 	s->off[PLUMB_RETURN] = h->ret.waited;
 	s->held_by = h->ret.longest_cause;
 	s->cpu = cpu;
-	bpf_ringbuf_submit(s, wakeup_for(h));
+	bpf_ringbuf_submit(r, wakeup_for(h));
 	count(cpu, 1);
 }
 

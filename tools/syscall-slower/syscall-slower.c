@@ -23,6 +23,7 @@
 #include "syscall-slower.skel.h"
 
 #define BUFFER_BYTES (4ULL << 20)
+#define MOST_QUOTAS  256 /* cgroups */
 
 static __u64 buffer = BUFFER_BYTES, min_ns;
 static bool stacks, wakers, has_min;
@@ -88,7 +89,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking");
-	bpf->config->split = 1;
+	bpf->config->split = bpf->config->meanwhile = 1;
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
@@ -96,6 +97,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	/* Measure the cost of calls that are not printed: nearly all calls are of these. */
 	*(__u64 *)&skel->rodata->slower_min_ns = calibration ? UINT64_MAX : min_ns;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
+	bpf_map__set_max_entries(skel->maps.plumb_meanwhile_paths, MOST_QUOTAS);
+	if (bpf_map__max_entries(skel->maps.slow_waiting) < 256U * libbpf_num_possible_cpus())
+		bpf_map__set_max_entries(skel->maps.slow_waiting,
+					 256U * libbpf_num_possible_cpus());
 	return 0;
 }
 

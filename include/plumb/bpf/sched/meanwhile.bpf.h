@@ -4,32 +4,57 @@
  * threads had the CPU, how long it was idle, how long the quota of the thread's cgroup was used up.
  * The loader's part of that name sets plumb_config.meanwhile, and reads the sums.
  *
- * A tool defines SCHED_MEANWHILE before it includes sched.bpf.h, unless it defines SCHED_WAKERS.
+ * A tool defines SCHED_MEANWHILE before it includes sched.bpf.h, unless it defines SCHED_WAKERS;
+ * and MEANWHILE_ADD if it has sums of its own.
  */
 #pragma once
 
+#include <plumb/bpf/sched/return.h>
+#include <plumb/bpf/sched/sched.bpf.h>
 #include <plumb/bpf/sched/turns.bpf.h>
 
-/* The loader sets both sizes, if they are needed. */
-PLUMB_MAP(plumb_meanwhile, HASH, 1, struct plumb_meanwhile, struct plumb_meanwhile_sum);
+/* The loader sets the sizes, if they are needed. */
 PLUMB_MAP(plumb_meanwhile_paths, HASH, 1, __u64, struct plumb_meanwhile_path);
 
 /* Too large for the stack. */
+struct meanwhile_scratch {
+	struct plumb_meanwhile key;
+	__u64 waiter; /* the thread whose wait is told, by its task */
+};
 PLUMB_MAP(plumb_meanwhile_new, PERCPU_ARRAY, 1, __u32, struct plumb_meanwhile_path);
-PLUMB_MAP(plumb_meanwhile_keys, PERCPU_ARRAY, 1, __u32, struct plumb_meanwhile);
+PLUMB_MAP(plumb_meanwhile_scratch, PERCPU_ARRAY, 1, __u32, struct meanwhile_scratch);
+
+static __always_inline struct meanwhile_scratch *meanwhile_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&plumb_meanwhile_scratch, &zero);
+}
 
 /* A key that is zeroed, which is that of the kind unknown. */
 static __always_inline struct plumb_meanwhile *meanwhile_key(void)
 {
-	__u32 zero = 0;
-	struct plumb_meanwhile *key = bpf_map_lookup_elem(&plumb_meanwhile_keys, &zero);
+	struct meanwhile_scratch *scratch = meanwhile_scratch();
 
-	if (key)
-		__builtin_memset(key, 0, sizeof(*key));
-	return key;
+	if (!scratch)
+		return NULL;
+	__builtin_memset(&scratch->key, 0, sizeof(scratch->key));
+	return &scratch->key;
 }
 
-/* KEY may be overwritten. */
+static __always_inline __u64 meanwhile_waiter(void)
+{
+	struct meanwhile_scratch *scratch = meanwhile_scratch();
+
+	return scratch ? scratch->waiter : 0;
+}
+
+/* Adds NS to the sum of KEY, which may be overwritten. */
+static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns);
+
+#ifndef MEANWHILE_ADD
+PLUMB_MAP(plumb_meanwhile, HASH, 1, struct plumb_meanwhile, struct plumb_meanwhile_sum);
+
 static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns)
 {
 	const struct plumb_meanwhile_sum none = {};
@@ -49,6 +74,7 @@ static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns)
 	atomic_add(&sum->ns, ns);
 	atomic_add(&sum->count, 1);
 }
+#endif
 
 /* Renamed in 6.15. */
 struct kernfs_node___old {
@@ -89,7 +115,7 @@ static __always_inline void meanwhile_keep_path(struct kernfs_node *node, __u64 
 	bpf_map_update_elem(&plumb_meanwhile_paths, &id, path, BPF_ANY);
 }
 
-/* For NS, the current thread could not run: the quota of GROUP was used up. */
+/* For NS, the waiter could not run: the quota of GROUP was used up. */
 __noinline int meanwhile_quota(__u64 group, __u64 ns)
 {
 	struct plumb_meanwhile *key = meanwhile_key();
@@ -100,10 +126,10 @@ __noinline int meanwhile_quota(__u64 group, __u64 ns)
 		return 0;
 	key->kind = PLUMB_MEANWHILE_QUOTA;
 	if (bpf_core_field_exists(tg->cfs_bandwidth.quota)) {
-		key->quota = BPF_CORE_READ(tg, cfs_bandwidth.quota);
-		key->period = BPF_CORE_READ(tg, cfs_bandwidth.period);
+		bpf_core_read(&key->quota, sizeof(key->quota), &tg->cfs_bandwidth.quota);
+		bpf_core_read(&key->period, sizeof(key->period), &tg->cfs_bandwidth.period);
 	}
-	key->cgroup = BPF_CORE_READ(node, id);
+	bpf_core_read(&key->cgroup, sizeof(key->cgroup), &node->id);
 	meanwhile_keep_path(node, key->cgroup);
 	meanwhile_add(key, ns);
 	return 0;
@@ -135,25 +161,66 @@ __noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
 	return 0;
 }
 
-/* The current thread has waited for NS. */
+/* One variable for all that is read: each takes room on the stack, which is short here on 5.10. */
+static __always_inline void meanwhile_of_task(struct plumb_meanwhile *key, struct task_struct *task)
+{
+	__u32 read = 0;
+
+	key->pid = task_pid(task);
+	key->tid = task_tid(task);
+	bpf_core_read(&read, sizeof(read), &task->static_prio);
+	key->nice = read - DEFAULT_PRIO;
+	bpf_core_read(&read, sizeof(read), &task->prio);
+	if (read < MAX_RT_PRIO)
+		key->nice = PLUMB_REALTIME;
+	bpf_core_read(&read, sizeof(read), &task->policy);
+	key->policy = read;
+	bpf_core_read(&read, sizeof(read), &task->rt_priority);
+	key->priority = read;
+	bpf_core_read(key->comm, sizeof(key->comm), &task->comm);
+	name_trim((__u64 *)key->comm, 2);
+}
+
+/*
+ * For NS, CPU was as it is now, and the waiter has got another one since.  THROTTLED: those of its
+ * groups that were when the turn there began.
+ */
+__noinline int meanwhile_at_last(__u32 cpu, __u64 ns, __u32 throttled)
+{
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	struct plumb_meanwhile *key = meanwhile_key();
+	struct sched_stay *stay = sched_stay(cpu);
+	struct task_struct *task;
+
+	if (throttled && turns)
+		return meanwhile_quota(*sched_group_at(turns, sched_lowest(throttled)), ns);
+	if (!key)
+		return 0;
+	if (stay && stay->task && stay->task != meanwhile_waiter()) {
+		task = (struct task_struct *)stay->task;
+		key->kind = PLUMB_MEANWHILE_IDLE;
+		if (BPF_CORE_READ(task, pid)) {
+			key->kind = PLUMB_MEANWHILE_THREAD;
+			meanwhile_of_task(key, task);
+		}
+	}
+	meanwhile_add(key, ns);
+	return 0;
+}
+
+/* The waiter has waited for NS. */
 __noinline int meanwhile_waited(__u64 ns)
 {
-	struct task_struct *task = current_task();
+	struct task_struct *task = (struct task_struct *)meanwhile_waiter();
 	struct plumb_meanwhile *key = meanwhile_key();
 	__u32 size = bpf_core_type_size(struct cpumask);
 
 	if (!key)
 		return 0;
 	key->kind = PLUMB_MEANWHILE_WAITER;
-	key->pid = current_pid(task);
-	key->tid = current_tid(task);
-	key->nice = sched_nice(task);
-	key->policy = current_read(task, policy);
-	key->priority = current_read(task, rt_priority);
-	bpf_get_current_comm(key->comm, sizeof(key->comm));
-	name_trim((__u64 *)key->comm, 2);
+	meanwhile_of_task(key, task);
 	if (size > sizeof(key->allowed)) {
-		key->n_allowed = current_read(task, nr_cpus_allowed);
+		key->n_allowed = BPF_CORE_READ(task, nr_cpus_allowed);
 		size = sizeof(key->allowed);
 	}
 	bpf_core_read(key->allowed, size, &task->cpus_mask);
@@ -161,13 +228,14 @@ __noinline int meanwhile_waited(__u64 ns)
 	return 0;
 }
 
-/* Which of the groups that are or were throttled are the current thread's, or above it. */
-static __always_inline __u32 meanwhile_groups(const struct sched_turns *turns)
+/* Which of the groups that are or were throttled on CPU are the waiter's, or above it. */
+__noinline int meanwhile_groups(__u32 cpu)
 {
-	__u64 group = sched_group(current_task());
+	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	__u64 group = sched_group((struct task_struct *)meanwhile_waiter());
 	__u32 i, set = 0;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; turns && i < 4; i++) {
 		set |= sched_set_of(turns, group);
 		group = sched_group_above(group);
 	}
@@ -175,7 +243,7 @@ static __always_inline __u32 meanwhile_groups(const struct sched_turns *turns)
 }
 
 /*
- * The current thread waited in turn AT of CPU, from BEGAN to ENDED; THROTTLED: those of its groups
+ * The waiter waited in turn AT of CPU, from BEGAN to ENDED; THROTTLED: those of its groups
  * that were when the turn began.
  */
 __noinline int meanwhile_in_turn(__u32 cpu, __u32 at, __u64 began, __u64 ended, __u32 throttled)
@@ -201,20 +269,28 @@ __noinline int meanwhile_in_turn(__u32 cpu, __u32 at, __u64 began, __u64 ended, 
 }
 
 /*
- * The current thread waited from FROM to TO for CPU, and then got it.  A quota is used up from when
- * a thread of the group left for that reason until the group is seen to have one again.
+ * The thread of TASK waited from FROM to TO for CPU, and then got it, or another one.  A quota is
+ * used up from when a thread of the group left for that reason until the group is seen to have one
+ * again.
  */
-__noinline int meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
+__noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
 {
 	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
+	struct meanwhile_scratch *scratch = meanwhile_scratch();
 	struct sched_turn *before;
 	__u64 began, ended, known = 0;
 	__u32 i, at, groups;
 
-	if (!turns || from >= to)
+	if (!turns || !scratch || from >= to)
 		return 0;
+	scratch->waiter = task;
 	meanwhile_waited(to - from);
-	groups = meanwhile_groups(turns);
+	groups = meanwhile_groups(cpu);
+	before = &turns->all[(turns->n - 1) & (SCHED_TURNS - 1)];
+	if (before->ended && before->ended < to) {
+		known = to - (before->ended > from ? before->ended : from);
+		meanwhile_at_last(cpu, known, before->throttled & groups);
+	}
 	for (i = 1; i < SCHED_TURNS; i++) {
 		at = (turns->n - i) & (SCHED_TURNS - 1);
 		before = &turns->all[(at - 1) & (SCHED_TURNS - 1)];
@@ -234,4 +310,19 @@ __noinline int meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
 	if (known < to - from)
 		meanwhile_turn(cpu, SCHED_TURNS, to - from - known);
 	return 0;
+}
+
+static __always_inline void meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
+{
+	meanwhile_wait_of(bpf_get_current_task(), cpu, from, to);
+}
+
+/* The thread of R has waited on its way out of a call, and has the CPU of this program now. */
+static __always_inline void meanwhile_returned(const struct plumb_return *r)
+{
+	const struct sched_stay *stay = sched_stay(bpf_get_smp_processor_id());
+	__u64 to = stay && stay->task == r->task ? stay->began : r->ended;
+
+	if (plumb_config.meanwhile && r->cause != PLUMB_RETURN_ASLEEP)
+		meanwhile_wait_of(r->task, r->cpu, r->left, to);
 }

@@ -24,7 +24,8 @@
  * Defined by the tool: find the current thread's last call, if it is on its way out of that, set
  * t->ret.ended, and by return_is_fresh() what else will be needed; remove the call from its row,
  * after H has got what return_redo() needs to record it again, with h->ret.ns (false: it cannot be
- * removed).  A tool whose calls are more than a time and an error defines RETURN_CALL, a struct.
+ * removed).  For return_redo(), h->ret.left is when the last wait began, and ended when it ended.
+ * A tool whose calls are more than a time and an error defines RETURN_CALL, a struct.
  */
 struct return_held;
 static __always_inline bool return_find(PLUMB_THREAD *t, struct task_struct *task);
@@ -111,7 +112,6 @@ static __noinline int return_came(struct return_held *h, __u64 now)
 	if ((__s64)(now - r->left) < 0)
 		now = r->left;
 	ns = now - r->left;
-	r->left = 0;
 	atomic_add(&return_waiting, -1);
 	r->waited += ns;
 	if (ns >= r->longest) {
@@ -125,6 +125,7 @@ static __noinline int return_came(struct return_held *h, __u64 now)
 	} else {
 		sums->late_ns += ns;
 	}
+	r->left = 0;
 	sums->ns += ns;
 	if (r->cause < PLUMB_RETURN_CAUSES)
 		sums->by_cause[r->cause] += ns;
@@ -242,6 +243,7 @@ static __noinline int return_left(struct bpf_raw_tracepoint_args *ctx, PLUMB_THR
 			sched_is_throttled(task) ? PLUMB_RETURN_QUOTA : PLUMB_RETURN_PREEMPTED;
 	atomic_add(&return_waiting, 1);
 	t->ret.task = key;
+	t->ret.cpu = cpu;
 	t->ret.queued = return_queued(task);
 	t->ret.left = bpf_ktime_get_ns();
 	h->ret = t->ret;

@@ -31,7 +31,7 @@ struct plumb_return {
 	__u32 slot, error;
 	__u32 cause, longest_cause; /* enum plumb_return_cause: of the last wait, of the longest */
 	__u32 late;                 /* it may be in a report, and stays as it is */
-	__u32 pad;
+	__u32 cpu;                  /* that it left */
 };
 
 /* In the map plumb_returns, of a CPU. */

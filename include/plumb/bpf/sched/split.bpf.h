@@ -6,6 +6,9 @@
 #include <plumb/bpf/sched/sched.bpf.h>
 #include <plumb/bpf/core/inflight-slots.bpf.h>
 #include <plumb/bpf/sched/split.h>
+#ifdef SCHED_MEANWHILE
+#include <plumb/bpf/sched/meanwhile.bpf.h>
+#endif
 
 /*
  * Defined by the tool, which may note the places where a thread was off the CPU: at the entry of a
@@ -17,6 +20,19 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 					 struct task_struct *task);
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay);
+
+#ifdef SCHED_MEANWHILE
+/* For split_was_offcpu(): tells what happened while the current thread was runnable. */
+static __always_inline void split_meanwhile(const struct call_thread *t, __u64 off_cpu,
+					    __u64 waited, const struct sched_stay *stay)
+{
+	__u32 cpu = t->preempted ? t->cpu : bpf_get_smp_processor_id();
+	__u64 runnable = t->preempted ? off_cpu : waited;
+
+	if (plumb_config.meanwhile && runnable)
+		meanwhile_wait(cpu, stay->began - runnable, stay->began);
+}
+#endif
 
 /* The thread has a CPU, whatever it waited for before. */
 static __always_inline void split_forget(struct call_thread *t)
@@ -100,6 +116,7 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		return;
 	}
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	t->cpu = cpu;
 	t->left = now;
 #ifdef SCHED_WAKERS
 	if (!t->preempted)
