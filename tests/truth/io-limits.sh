@@ -143,6 +143,6 @@ check() {
 		fi
 		evidence tell-$kind.json tell-$kind.err
 		like "... by wall-time, too, which does not see it" "$told" "waiting for the disk or its I/O limit .*I/O limit: .*this tool does not see throttling"
-		claim "... and nothing of it without a limit" lacks limit say-free-$kind.json tell-free-$kind.json
+		claim "... and nothing of it without a limit" lacks 'I/O limit' say-free-$kind.json tell-free-$kind.json
 	done
 }
