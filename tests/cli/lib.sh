@@ -167,7 +167,7 @@ only, for each that was to be tried, and no $(ls "$work/started" 2>&1)" || :
 # The end: a test that found nothing to try has not passed.
 done_trying() {
 	claim "no tool that cannot trace has started a command" test ! -e "$work/started"
-	claim "there was something to try" test "$tap_count" -ge $((5 * ${#tools[@]}))
+	claim "there was something to try" test "$tap_count" -ge $((5 * ${#kinds[@]}))
 	done_testing
 }
 
