@@ -8,7 +8,11 @@ static struct plumb_tree tree;
 static struct plumb_folded stack(const char *text, uint64_t weight, uint64_t count, uint64_t min,
 				 uint64_t max)
 {
-	return (struct plumb_folded){plumb_tree_parse(&tree, text), weight, count, max, min, NULL};
+	return (struct plumb_folded){.leaf = plumb_tree_parse(&tree, text),
+				     .weight = weight,
+				     .count = count,
+				     .max = max,
+				     .min = min};
 }
 
 static void equal_stacks_are_one(void **state)
