@@ -19,7 +19,7 @@ run() {
 	table full -v
 	table sorted --sort=errors -n 1
 	table ns -u ns
-	table histogram -H -n 1
+	table histogram -H -n 1 --sort=calls
 	table percentiles -q 10,99.99,10.0
 	start target calls 1009 getppid
 	attach json -s getppid -p "$pid" -b comm -m 2000
