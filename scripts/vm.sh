@@ -25,7 +25,7 @@ usage() {
 
 	  --smp=N                        CPUs (default 2; before QEMU 10 they take turns)
 	  --mem=MB                       memory (default 1024)
-	  --cpu=MODEL                    what QEMU calls it (default max)
+	  --cpu=MODEL                    what QEMU calls it (default: max, without cx16 before 7)
 	  --icount[=SHIFT]               the guest's clock counts its instructions, one as 2^SHIFT ns
 	                                 (default 0), and skips what it is idle: the same on a busy machine
 	  --timeout=SEC                  stop after SEC seconds, boot included (default 120)
@@ -283,7 +283,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 shift=0 systemd="" arch=x86_64
+smp=2 mem=1024 timeout=120 cpu= append="" icount=0 shift=0 systemd="" arch=x86_64
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
@@ -340,6 +340,12 @@ shift
 shift
 command=("$@")
 
+# QEMU 7.2 lets kernels die of double faults where they allocate memory by cmpxchg16b; 7.x takes it for task storage.
+[[ $cpu ]] || case $arch-$kernel in
+x86_64-7*) cpu=max ;;
+x86_64-*) cpu=max,-cx16 ;;
+*) cpu=max ;;
+esac
 case $arch in
 x86_64) emulator=qemu-system-x86_64 needs=("$emulator:qemu-system-x86" busybox:busybox-static) build=$top/build ;;
 arm64) emulator=qemu-system-aarch64 needs=("$emulator:qemu-system-arm") build=$top/build/arm64 ;;

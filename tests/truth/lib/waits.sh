@@ -64,10 +64,10 @@ check_waits() {
 		return
 	fi
 	evidence quota.json quota.err quota.before quota.after confined.truth
-	# The kernel's account is also of another thread of the process, on another CPU.
+	# The kernel's account is also of another thread of the process, on another CPU at the same time.
 	holds "... a quota is a part of its own, at least as long as the kernel says, with the cgroup and its limit" quota.json "$calls"' as $found
 		| $truth[0].calls[0] as $t | [$found[].meanwhile[] | select(.what == "quota")]
 		| (map([.cgroup, .quota, .period]) | unique) == [[$cgroup, 20000000, 100000000]]
-			and (map(.sum) | add) >= ($to - $from) * 0.75 - 20000000 and (map(.sum) | add) <= $t.wall - $t.cpu + 0.03 * $t.wall' --slurpfile truth confined.truth \
+			and (map(.sum) | add) >= ([$to - $from, $t.delay] | min) * 0.75 - 20000000 and (map(.sum) | add) <= $t.wall - $t.cpu + 0.03 * $t.wall' --slurpfile truth confined.truth \
 		--argjson from "$(throttled_ns quota.before)" --argjson to "$(throttled_ns quota.after)" --arg cgroup "$(cat quota.cgroup)"
 }
