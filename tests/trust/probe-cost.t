@@ -75,9 +75,9 @@ check_order() {
 		ordered "$name: a histogram is no cheaper than a counter" "$name/counter" "$name/histogram"
 	done
 	holds "a raw tracepoint is cheaper than one through a perf event" "$json" \
-		'[$last.rows[] | select(.body == "empty")] | INDEX(.mechanism) | .raw_tp.ns < .tracepoint.ns'
+		'[$last.rows[] | select(.body == "empty")] | INDEX(.mechanism) | .raw_tp.low < .tracepoint.high'
 	holds "a histogram on a raw tracepoint is dearer than nothing" "$json" \
-		'[$last.rows[] | select(.mechanism == "raw_tp")] | INDEX(.body) | .empty.ns < .histogram.ns'
+		'[$last.rows[] | select(.mechanism == "raw_tp")] | INDEX(.body) | .empty.low < .histogram.high'
 	holds "user functions are the dearest" "$json" '[$last.rows[] | select(.ns and .body == "empty")]
 		| map(.user = (.mechanism | startswith("u"))) | [.[] | select(.user).ns] as $user
 		| ($user | min // infinite) > ([.[] | select(.user | not).ns] | max)'
