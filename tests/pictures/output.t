@@ -134,7 +134,7 @@ claim "... within 80 columns, but for names" awk '!/^    / && length > 80 { exit
 
 run offcpu-time --folded -b comm -c stays 0.2 -- stays sleep 1 11 300 3
 claim "reports of intervals follow one another" test "$(grep -c stay_asleep out)" -ge 2
-run offcpu-time -b comm -c stays 0.2 -- stays sleep 1 11 300 3
+run offcpu-time --all-waits -b comm -c stays 0.2 -- stays sleep 1 11 300 3
 like "... whose shortest and longest are not known, and not shown" "$(grep -h ' x' out)" ' x: stays'
 is "... in none" "$(grep -c ' x, ' out)" 0
 run offcpu-time -j -b comm -c stays 0.2 -- stays sleep 1 11 300 3
