@@ -283,7 +283,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-smp=2 mem=1024 timeout=120 cpu= append="" icount=0 shift=0 systemd="" arch=x86_64
+smp=2 mem=1024 timeout=120 cpu=max append="" icount=0 shift=0 systemd="" arch=x86_64
 files=() roots=() disks=()
 while (( $# )); do
 	option=$1
@@ -334,18 +334,12 @@ while (( $# )); do
 	esac
 done
 (( $# )) || misuse "KERNEL is missing"
-kernel=$1
-shift
+kernel=$1 && shift
 [[ ${1-} == -- && $# -gt 1 ]] || misuse "-- COMMAND is missing after $kernel"
-shift
-command=("$@")
+command=("${@:2}")
+# By cmpxchg16b QEMU 7.2 lets these die of double faults; 7.x takes it for task storage.
+[[ $arch-$kernel-$cpu != x86_64-[56]*-max ]] || cpu=max,-cx16
 
-# QEMU 7.2 lets kernels die of double faults where they allocate memory by cmpxchg16b; 7.x takes it for task storage.
-[[ $cpu ]] || case $arch-$kernel in
-x86_64-7*) cpu=max ;;
-x86_64-*) cpu=max,-cx16 ;;
-*) cpu=max ;;
-esac
 case $arch in
 x86_64) emulator=qemu-system-x86_64 needs=("$emulator:qemu-system-x86" busybox:busybox-static) build=$top/build ;;
 arm64) emulator=qemu-system-aarch64 needs=("$emulator:qemu-system-arm") build=$top/build/arm64 ;;
