@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "singles.h"
 
-#include <plumb/disks/disks.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
+#include <plumb/disks/disks.h>
 #include <plumb/functions/disk.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
