@@ -89,7 +89,7 @@ if [[ $CHECK_ALL ]]; then tests+=(tests/package/*.t); else tests+=(tests/package
 machines=()
 if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
-	machines=(tests/vm/{7,6.12,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t)
+	machines=(tests/vm/{6.12,7,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t)
 fi
 # Minutes each: other releases' compilers, systemd, what distributions' kernels and figures are.
 later=(tests/build/releases.t tests/live/policy-targets.t tests/trust/{probe-check-kernels,trace-bias}.t tests/vm/{image,windows}.t)

@@ -348,17 +348,18 @@ bad_for_trees() {
 for tool in "${tools[@]}"; do
 	harmless
 	bad_for_trees
-	bad_ids
-	bad_numbers
-	bad_keep
-	bad_names
-	bad_filters
 	bad_labels
 	bad_arguments
 	good_arguments
 	bad_events
 	bad_merges
 	bad_operands
+	[[ " ${kinds[*]} " == *" $tool "* ]] || continue
+	bad_ids
+	bad_numbers
+	bad_keep
+	bad_names
+	bad_filters
 	habits
 	unknown nonsense --nonsense
 	unknown nonsense --nonsense=3

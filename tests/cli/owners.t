@@ -76,8 +76,9 @@ if capable probe-check && capable probe-cost ,cap_sys_admin && capable syscall-c
 	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '
 		ln -s ../open "$1/his/way"
 		sleep 100 &
-		"$1/syscall-count" --no-calibrate -p "$!" --openmetrics="$1/his/way/one.prom" 0.1 &
-		echo "$!" "$(jobs -p | head -n 1)" >"$1/his/pids"
+		slept=$!
+		"$1/syscall-count" --no-calibrate -p "$slept" --openmetrics="$1/his/way/one.prom" 0.1 &
+		echo "$!" "$slept" >"$1/his/pids"
 		wait' - "$work" >"$out" 2>"$err" &
 	job=$!
 	for ((i = 0; i < 500; i++)); do

@@ -16,13 +16,12 @@ validate() {
 	"$cli_top/tests/truth/schema" "$schema" "$@"
 }
 
-# NAME TOOL ARG... - its output, kept and valid
+# NAME TOOL ARG... - its output, kept, to be validated with what the others print
 printed() {
-	local output=$work/json/$1.json
 	evidence "$err"
 	run_bare "${@:2}"
-	cp "$out" "$output"
-	claim "$tool: ${*:3}" validate "$output" || :
+	cp "$out" "$work/json/$1.json"
+	claim "$tool: ${*:3} prints some" grep -q '^{"schema":"plumb/2"' "$out"
 }
 
 printf '#!/bin/sh\necho tracing\nexec sleep 10\n' >"$work/tracer"
@@ -65,7 +64,7 @@ if [[ -n $merged && -n $traced ]]; then
 	done
 fi
 evidence
-claim "what is kept of JSON is valid as a whole" validate "$work/json" || :
+claim "what they print is as the schema says" validate "$work/json" || :
 
 # CLAIM FILE FILTER PLACE - a report that the filter has changed is not, and where is said
 refuses() {

@@ -43,7 +43,7 @@ last_parts() {
 }
 
 # Of each tool the options; of one all kinds of values.
-lines=("${tools[@]/%/ --}" "${tools[0]} --nonsense")
+lines=("${kinds[@]/%/ --}" "${kinds[0]} --nonsense")
 tool=syscall-latency
 lines+=("$tool --pid=$idle" "$tool -p $idle" "$tool -b " "$tool --by=pid," "$tool -u " "$tool --unit=m" "$tool -s reada" "$tool -s \\!nanosl"
 	"$tool -g $work/o" "$tool -d " "$tool -- setpri" "$tool --audit=sy" "$tool --audit=$work/o")
@@ -76,9 +76,9 @@ for shell in zsh fish; do
 	fish) HOME=$work timeout 300 fish --no-config "$cli_top/tests/cli/offers.fish" "$work/functions" ;;
 	esac <"$work/lines" 2>"$work/$shell.err" | last_parts >"$work/$shell"
 	evidence "$work/$shell.err"
-	for tool in "${tools[@]}"; do
+	for tool in "${kinds[@]}"; do
 		is "$shell offers of $tool what bash offers" "$(grep "^$tool " "$work/$shell")" "$(grep "^$tool " "$work/bash")"
 	done
 done
-is "of the options there are some" "$(awk -F '\t' '$1 ~ / --$/ && $2 ~ /about.*version/' "$work/bash" | wc -l)" "${#tools[@]}"
+is "of the options there are some" "$(awk -F '\t' '$1 ~ / --$/ && $2 ~ /about.*version/' "$work/bash" | wc -l)" "${#kinds[@]}"
 done_testing

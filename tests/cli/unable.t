@@ -50,7 +50,7 @@ on_the_stack() {
 }
 
 mkdir "$work/bin"
-for tool in "${tools[@]}"; do
+for tool in "${kinds[@]}"; do
 	if has "$tool" --mechanism && has "$tool" COMMAND; then
 		traces "$tool" || unable "$tool: where no mechanism holds it says why, and starts nothing" "$tool"
 		for mechanism in $(mechanisms "$tool"); do
@@ -59,7 +59,6 @@ for tool in "${tools[@]}"; do
 	fi
 
 	has "$tool" --mechanism || continue
-	on_the_stack
 	# Where nobody can reach it.
 	install -m 755 "$bin/$tool" "$work/bin/$tool"
 	as_nobody "$tool" -d 0.1 -p "$idle"
@@ -78,5 +77,8 @@ for tool in "${tools[@]}"; do
 	else
 		skip "$tool without BTF" "no mount namespace"
 	fi
+done
+for tool in "${tools[@]}"; do
+	on_the_stack
 done
 done_trying

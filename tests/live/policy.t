@@ -221,9 +221,10 @@ rows_of() {
 # Who may stop the tool and its watcher keeps the programs attached, but what they record ends.
 test_stopped() {
 	local load name pid i
-	local -a pids=() watchers=() first=() second third names=(syscall-count "syscall-latency --split" offcpu-time runq-latency
-		cpu-profile page-fault-latency file-latency "func-count t:sched:sched_switch" slab-latency
-		"user-func-latency libc.so.6:clock_nanosleep" "event-rate cpu-clock")
+	local -a pids=() watchers=() first=() second third
+	local -a names=("syscall-latency --split" offcpu-time "user-func-latency libc.so.6:clock_nanosleep" "event-rate cpu-clock")
+	[[ -z ${CHECK_ALL-} ]] || names+=(syscall-count runq-latency cpu-profile page-fault-latency file-latency
+		"func-count t:sched:sched_switch" slab-latency)
 	printf 'max-duration=1s\n' >"$policy"
 	/usr/bin/python3 -c '
 import mmap, os, time

@@ -8,12 +8,12 @@
 #   bias, overhead, probe-list          their tools' tests in tests/trust
 #   keep-late, keep-tools               keep
 #   privileges                          confined: what each tool keeps
-#   return, return-calls, return-files, return-sends
-#                                       split and oddities here, return on 7, return-sends on 6.12
+#   return-calls, return-files, return-sends
+#                                       return: the same for other hooks
 #   user-files, user-go, user-languages, user-sandbox
 #                                       user, inlined
 later=again,percentiles,restarts,bias,overhead,probe-list,keep-late,keep-tools,privileges
-later+=,return,return-calls,return-files,return-sends,user-files,user-go,user-languages,user-sandbox
+later+=,return-calls,return-files,return-sends,user-files,user-go,user-languages,user-sandbox
 drive=$(dirname "$0")/../truth/drive
 if [[ ${TRUTH_GROUPS-} ]]; then
 	exec "$drive" "--only=$TRUTH_GROUPS"

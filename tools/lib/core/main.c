@@ -90,10 +90,12 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	int status, signals;
 
 	/*
-	 * libbpf allocates some 6 MB for the kernel's BTF, and frees them.  With a fixed threshold,
-	 * this memory is mapped and unmapped, and does not stay in the heap.
+	 * libbpf allocates some 6 MB for the kernel's BTF with each object that it opens, and frees
+	 * them.  Until the trace begins they stay in the heap, where the next one takes them: pages
+	 * that are mapped anew are half of the CPU time of a start.
 	 */
-	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	plumb_options_parse(&run.options, argc, argv, tool);
 	/*
 	 * Writes each line of JSON with one write(), so that output of the command does not come
@@ -121,6 +123,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 		return PLUMB_EXIT_FAILED;
 	signals = plumb_signals_open(run.options.keep.on ? SIGUSR1 : 0);
 	status = plumb_mechanism_choose(&run);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+	malloc_trim(0);
 	status = status ? choice_failed(&run) : plumb_trace(&run, signals);
 	plumb_parts_leave();
 	plumb_instance_close(&run.instance);
