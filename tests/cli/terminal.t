@@ -72,4 +72,25 @@ on_terminal 24 80 syscall-latency -s getppid "${workload[@]}"
 like "a call that is the only one is named above them, too" "$(head -n 1 "$out")" '^pid [0-9]+, comm python3, syscall getppid:$'
 is "... and all of it is there" "$(column CALLS)" 200
 
+# Single calls: what a line has no room for is indented below it.
+for width in 40 80; do
+	on_terminal 24 $width syscall-slower --stacks 100ms "${workload[@]}"
+	sed -i '/^$/,$d' "$out"
+	claim "no line of a call is wider than $width columns" test "$(widest)" -le $width
+	like "and nothing of it is lost" "$(tr -d ' \n' <"$out")" \
+		'clock_nanosleep\(CLOCK_[A-Z]*,[^)]*\)=0;wokenbyatimerofftheCPU1[.]0[0-9]*s,blocked:.*do_nanosleep'
+done
+
+# A colour says that figures are of a sample: on a terminal, unless it is refused.
+loses=(syscall-slower --buffer=4K 1ns -s getppid -- /usr/bin/python3 -I -c 'import os
+for i in range(100000): os.getppid()')
+TERM=xterm on_terminal 24 80 "${loses[@]}"
+like "with lost calls the summary is yellow" "$(tail -n 20 "$out")" $'\e\\[33mmeasured by .*; a sample: .*\e\\[0m'
+NO_COLOR=1 TERM=xterm on_terminal 24 80 "${loses[@]}"
+is "not with NO_COLOR" "$(grep -c -F -e $'\e' "$out"):$(grep -c 'a sample: ' "$out")" 0:1
+TERM=xterm timeout 30 "$bin/${loses[0]}" --no-calibrate "${loses[@]:1}" >"$out" 2>"$err" </dev/null
+is "nor where a program reads it" "$(grep -c -F -e $'\e' "$out"):$(grep -c 'a sample: ' "$out")" 0:1
+TERM=xterm on_terminal 24 80 syscall-latency -s getppid "${workload[@]}"
+is "nor where nothing was lost" "$(grep -c -F -e $'\e' "$out")" 0
+
 done_testing

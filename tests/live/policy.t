@@ -237,7 +237,7 @@ while True:
 	for name in "${names[@]}"; do
 		: >"$work/err"
 		# shellcheck disable=SC2086 # its arguments
-		"$bin"/$name -p "$load" >/dev/null 2>"$work/err" </dev/null &
+		"$bin"/$name --max-keys=64 -p "$load" >/dev/null 2>"$work/err" </dev/null &
 		pid=$!
 		await "$work/err" 'tracing …'
 		watchers+=("$(watcher_of "$pid")")

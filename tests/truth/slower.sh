@@ -308,8 +308,8 @@ check() {
 		/^[0-9]/ { told = 0 }
 		END { exit !found }' woken-text.json
 	if [ -e naps.json ]; then
-		holds "who sleeps for a time is woken by an interrupt, whatever thread it came upon" naps.json "$calls"'
-			| [.[] | select(.blocked > 0).woken_by] | length > 400 and ([.[] | select(.context // "" | test("interrupt"))] | length) >= length * 0.9'
+		holds "who sleeps for a time is woken by a timer, whatever thread it came upon" naps.json "$calls"'
+			| [.[] | select(.blocked > 0).woken_by] | length > 400 and ([.[] | select(.context == "interrupt" and has("device") and .device == null)] | length) >= length * 0.9'
 		evidence naps.json naps.err napping.truth
 	fi
 	if jq -e '.calls | any(.seen >= .count * 0.9)' napping.truth >/dev/null 2>&1; then

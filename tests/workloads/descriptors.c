@@ -8,6 +8,7 @@
 #include "workload.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -164,6 +165,33 @@ static void on_pipes(void)
 			strcpy(s->text, "closed");
 		slow_read(s, both[i].what, ends[1]);
 	}
+}
+
+/* Of two pipes the second becomes ready; then the first alone does not. */
+static void on_polls(void)
+{
+	const struct timespec soon = {.tv_nsec = WAIT_NS}, late = {.tv_sec = 100};
+	int first[2], second[2];
+	struct later l;
+	struct slow *s;
+
+	if (pipe2(first, O_CLOEXEC) || pipe2(second, O_CLOEXEC))
+		die("pipe2");
+	struct pollfd both[] = {{.fd = first[0], .events = POLLIN},
+				{.fd = second[0], .events = POLLIN}};
+
+	s = begin("ppoll", "pipe", second[0]);
+	link_text(second[0], s->text, sizeof(s->text));
+	strcat(s->text, " read end");
+	start_later(&l, WRITE, second[1], -1);
+	s->result = syscall(SYS_ppoll, both, 2, &late, NULL, 8);
+	reuse(second[0]);
+	end_later(&l);
+	s = begin("ppoll", "pipe", first[0]);
+	link_text(first[0], s->text, sizeof(s->text));
+	strcat(s->text, " read end");
+	s->result = syscall(SYS_ppoll, both, 1, &soon, NULL, 8);
+	reuse(first[0]);
 }
 
 static void on_events(void)
@@ -335,6 +363,7 @@ int main(int argc, char **argv)
 	reached("ready");
 	gate("go");
 	on_pipes();
+	on_polls();
 	on_events();
 	on_files();
 	on_tcp(AF_INET);

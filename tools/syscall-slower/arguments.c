@@ -96,7 +96,7 @@ void arguments_recall(const struct slow_call *c)
 /* Texts of a call's descriptors, by argument, and of the descriptor that it returned. */
 struct described {
 	char texts[2][PLUMB_DESCRIPTOR_TEXT];
-	const char *of[6], *result;
+	const char *of[6], *result, *polled;
 };
 
 /* Whether a thread in call NR (and 1; 0: in none) can have used a pipe. */
@@ -144,6 +144,8 @@ static void describe(const struct slow_call *c, struct described *to)
 				      sizeof(to->texts[i]));
 		if (d[i].argument == SYSCALL_RESULT)
 			to->result = to->texts[i];
+		else if (d[i].argument == SYSCALL_POLLED)
+			to->polled = to->texts[i];
 		else if (d[i].argument && d[i].argument <= 6)
 			to->of[d[i].argument - 1] = to->texts[i];
 	}
@@ -195,6 +197,10 @@ void arguments_print(const struct slow_call *c, FILE *out)
 		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
 	else
 		fprintf(out, ") = %lld%s", (long long)c->ret, described.result ?: "");
+	if (described.polled)
+		fprintf(out, ", %s %d%s",
+			c->ret ? "ready:" : "not ready:", descriptors_of(c)->polled,
+			described.polled);
 }
 
 /* By name; null: an argument that this call does not use. */
@@ -225,8 +231,9 @@ static json_t *json_of_descriptors(const struct slow_call *c)
 	json_t *list = json_array();
 
 	for (int i = 0; i < 2; i++) {
-		const int number = d[i].argument == SYSCALL_RESULT
-					   ? c->ret
+		const int number = d[i].argument == SYSCALL_RESULT ? c->ret
+				   : d[i].argument == SYSCALL_POLLED
+					   ? d[i].polled
 					   : (int)c->arguments[(d[i].argument - 1) % 6];
 		struct plumb_peer peer;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "slower.h"
 
+#include <errno.h>
 #include <string.h>
 #include <plumb/core/json.h>
 #include <plumb/core/reasons.h>
@@ -107,6 +108,30 @@ static const char *held_by(const struct slow_call *c)
 	return c->off[PLUMB_RETURN] ? causes[c->held_by] : NULL;
 }
 
+/* Whether the call ended because the time for which it was to wait had passed. */
+static bool is_timed_out(const struct slow_call *c)
+{
+	static const char *const sleeps[] = {"nanosleep",  "clock_nanosleep", "poll",
+					     "ppoll",      "select",          "pselect6",
+					     "epoll_wait", "epoll_pwait",     "epoll_pwait2"};
+	const char *name = plumb_syscall_known(c->nr, c->abi);
+
+	for (size_t i = 0; name && !c->ret && i < sizeof(sleeps) / sizeof(sleeps[0]); i++)
+		if (!strcmp(name, sleeps[i]))
+			return true;
+	return c->ret == -ETIMEDOUT;
+}
+
+/* An interrupt that ends a wait for a time is a timer's, whatever thread it came upon. */
+static struct plumb_waker woken_by(const struct slow_call *c)
+{
+	struct plumb_waker w = c->woken_by;
+
+	if ((w.kind == PLUMB_WAKER_INTERRUPT || w.kind == PLUMB_WAKER_EITHER) && is_timed_out(c))
+		w = (struct plumb_waker){.kind = PLUMB_WAKER_TIMER};
+	return w;
+}
+
 static void print_waker(const struct plumb_waker *w, FILE *out)
 {
 	char text[PLUMB_ESCAPED + 64];
@@ -125,6 +150,7 @@ static bool is_unseen(const struct plumb_part_name *part)
 /* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
+	const struct plumb_waker waker = woken_by(c);
 	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
 
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
@@ -140,7 +166,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
 	arguments_print(c, out);
-	print_waker(&c->woken_by, out);
+	print_waker(&waker, out);
 	print_waker(&c->preempted_by, out);
 	waits_print(c, out);
 	if (held_by(c))
@@ -184,7 +210,9 @@ static void print_stack(const struct slow_call *c, FILE *out)
 
 static bool has_waker_stack(const struct slow_call *c)
 {
-	return calls.wakers && plumb_waker_has_stack(&c->woken_by);
+	const struct plumb_waker w = woken_by(c);
+
+	return calls.wakers && plumb_waker_has_stack(&w);
 }
 
 static void print_waker_stack(const struct slow_call *c, FILE *out)
@@ -226,7 +254,8 @@ static json_t *json_of_longest(const struct slow_call *c)
 
 static json_t *json_of_woken(const struct slow_call *c)
 {
-	json_t *json = plumb_waker_json(&c->woken_by);
+	const struct plumb_waker waker = woken_by(c);
+	json_t *json = plumb_waker_json(&waker);
 	struct plumb_frames f;
 
 	if (!has_waker_stack(c))

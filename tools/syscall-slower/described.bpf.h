@@ -41,6 +41,44 @@ __noinline int described_describe(__u64 address, __u32 i, __u32 argument)
 	return 0;
 }
 
+#define POLLED 8 /* of more descriptors in a poll() those that follow are not looked at */
+
+/*
+ * Looks up the file of the first descriptor of a poll() that is ready; of one that is not, if there
+ * is no other.  Its end writes which are, so that they cannot be noted before.
+ */
+static __noinline int described_poll(struct call_thread *t, long ret)
+{
+	struct {
+		__s32 fd;
+		__u16 events, ready;
+	} all[POLLED] = {};
+	__u64 n;
+	__u32 i;
+
+	if (!t || ret < 0)
+		return 0;
+	t->own.files[0] = t->own.files[1] = 0;
+	syscall_read_arguments(return_registers(current_task()), t->call >> 32, t->own.values);
+	n = t->own.values[1];
+	if (!n || (!ret && n > 1))
+		return 0;
+	if (n > POLLED)
+		n = POLLED;
+	if (bpf_probe_read_user(all, n * sizeof(*all), (void *)t->own.values[0]))
+		return 0;
+#pragma unroll
+	for (i = 0; i < POLLED; i++) {
+		if (i >= n || (ret && !all[i].ready) || all[i].fd < 0)
+			continue;
+		t->own.polled = all[i].fd;
+		t->own.files[0] =
+			(__u64)file_of((struct task_struct *)bpf_get_current_task(), all[i].fd);
+		return 0;
+	}
+	return 0;
+}
+
 /* The file of argument N, from 1 on, or of the result; 0: none.  VALUES: the arguments. */
 static __always_inline __u64 described_file(const __u64 values[8], __u32 n, long ret)
 {
@@ -87,13 +125,24 @@ static __always_inline void described_note(struct call_thread *t, struct task_st
 static __always_inline bool described_find(const struct timing_call *c, struct call_thread *t)
 {
 	const volatile struct syscall_shape *shape = shape_of(c->call);
+	struct plumb_descriptor *polled;
 
 	/* Where a tracepoint has no way to a call's arguments, the record has none. */
 	if (!c->regs && !syscall_registers())
 		return false;
-	if (!t || !shape || !shape->descriptors[0] ||
+	if (!t || !shape || !(shape->descriptors[0] || shape->is_poll) ||
 	    !syscall_keeps_arguments(c->call, c->call >> 32, c->ret))
 		return false;
+	if (shape->is_poll) {
+		described_poll(t, c->ret);
+		polled = bpf_map_lookup_elem(&described_files, &(__u32){0});
+		if (!t->own.files[0] || !polled)
+			return false;
+		described_describe(t->own.files[0], 0, SYSCALL_POLLED);
+		described_describe(0, 1, 0);
+		polled->polled = t->own.polled;
+		return true;
+	}
 	described_look(t, c->call, c->ret);
 	if (t->own.noted && t->own.held[0] && t->own.files[0] != t->own.held[0])
 		t->own.files[0] = CLOSED_MEANWHILE;

@@ -18,7 +18,7 @@ struct where {
 	__u64 asked[2]; /* the time that the call points to (struct syscall_shape) */
 	__u64 asked_known;
 	/* Of its descriptors (described.bpf.h): files, and those when it first left its CPU. */
-	__u64 values[8], files[2], held[2], noted;
+	__u64 values[8], files[2], held[2], noted, polled;
 	__u64 dropped; /* the end of the thread's last call that was not recorded for lack of room
 			*/
 };

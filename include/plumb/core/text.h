@@ -2,6 +2,7 @@
 /* text: formats times, sizes and names for output. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,9 @@ char *plumb_escaped_text(const char *from);
 
 /* The columns of the terminal that OUT is, else 80. */
 int plumb_output_width(FILE *out);
+
+/* Whether OUT is a terminal that takes colours, and the user has not refused them (NO_COLOR). */
+bool plumb_has_colours(FILE *out);
 
 /* The last WIDTH bytes of TEXT, the first three of them "...", if it is longer. */
 const char *plumb_text_end(char *text, int width);

@@ -219,9 +219,13 @@ static void print_modules(const struct plumb_attaching *attaching, FILE *out)
 void plumb_report_footer(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_tool *tool = r->run->tool;
+	const bool is_sample = plumb_ledger_judge(r->total).lost && plumb_has_colours(out);
 
 	fputc('\n', out);
+	/* The figures above are of a sample. */
+	fputs(is_sample ? "\033[33m" : "", out);
 	print_summary(r, out);
+	fputs(is_sample ? "\033[0m" : "", out);
 	plumb_parts_footer(r, out);
 	print_ledger(r, out);
 	if (plumb_pids_are_foreign())

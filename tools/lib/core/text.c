@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include <plumb/core/log.h>
 #include <plumb/core/text.h>
 
@@ -190,6 +191,14 @@ int plumb_output_width(FILE *out)
 	struct winsize size;
 
 	return ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+bool plumb_has_colours(FILE *out)
+{
+	const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(fileno(out)) && !(refused && *refused) && terminal &&
+	       strcmp(terminal, "dumb") != 0;
 }
 
 const char *plumb_text_end(char *text, int width)

@@ -3,11 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/run.h>
+#include <plumb/core/text.h>
 #include <plumb/recorder/in-order.h>
+
+/* The columns of a time, below which what does not fit into a line goes on. */
+#define INDENT 13
 
 /* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
 #define ON_ITS_WAY 10000000
@@ -114,10 +119,51 @@ static int write_out(const char *text, size_t size)
 	return err;
 }
 
+/* Where to end a line of at most WIDTH bytes: before the last blank, if that leaves half of it. */
+static size_t line_end(const char *line, size_t width)
+{
+	size_t end = width;
+
+	while (end > width / 2 && line[end] != ' ')
+		end--;
+	if (line[end] == ' ') {
+		while (end && line[end - 1] == ' ')
+			end--;
+		return end;
+	}
+	for (end = width; (line[end] & 0xc0) == 0x80; end--)
+		; /* not within a character */
+	return end;
+}
+
+/* TEXT, whose lines are at most WIDTH bytes long then; NULL: no memory. */
+static char *fold(const char *text, size_t width, size_t *size)
+{
+	size_t length, end, indent = 0;
+	char *folded = NULL;
+	FILE *out = open_memstream(&folded, size);
+
+	for (; out && *text; text += length + !!text[length]) {
+		for (length = strcspn(text, "\n"); length > width - indent; indent = INDENT) {
+			end = line_end(text, width - indent);
+			fprintf(out, "%.*s\n%*s", (int)end, text, INDENT, "");
+			end += strspn(text + end, " ");
+			text += end;
+			length -= end;
+		}
+		fprintf(out, "%.*s\n", (int)length, text);
+		indent = 0;
+	}
+	if (out && !fclose(out))
+		return folded;
+	free(folded);
+	return NULL;
+}
+
 static int print_settled(struct plumb_in_order *o, size_t settled)
 {
 	size_t size = 0;
-	char *text = NULL;
+	char *text = NULL, *folded = NULL;
 	FILE *out = open_memstream(&text, &size);
 	int err = out ? 0 : -errno;
 
@@ -125,8 +171,13 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 		err = print_one(o, o->list + i * o->size, out);
 	if (out && fclose(out) && !err)
 		err = -errno;
+	if (!err && !o->run->options.json && isatty(STDOUT_FILENO)) {
+		folded = fold(text, plumb_output_width(stdout), &size);
+		err = folded ? 0 : -ENOMEM;
+	}
 	if (!err)
-		err = write_out(text, size);
+		err = write_out(folded ?: text, size);
+	free(folded);
 	free(text);
 	return err;
 }

@@ -108,6 +108,7 @@ static void set_shape(uint32_t nr, uint32_t abi, struct syscall_shape *shape)
 				abi == PLUMB_ABI_NATIVE || strstr(name, "time64") ? 16 : 8;
 		}
 	}
+	shape->is_poll = kinds && kind_of(kinds, 0, kind) && !strcmp(kind, "pollfds");
 	if (kinds && strchr(kinds, '=') && n < 2)
 		shape->descriptors[n] = SYSCALL_RESULT;
 }
@@ -301,7 +302,7 @@ static void print_descriptor(const struct plumb_call *c, int i, char *text, size
 /* Kinds that print a number; false: KIND is none of these. */
 static bool print_number(const char *kind, uint64_t value, bool is_compat, char *text, size_t size)
 {
-	if (!strcmp(kind, "ptr"))
+	if (!strcmp(kind, "ptr") || !strcmp(kind, "pollfds"))
 		print_pointer(value, text, size);
 	else if (!strcmp(kind, "hex"))
 		snprintf(text, size, "%#" PRIx64, value);

@@ -254,8 +254,9 @@ json_t *plumb_descriptor_json(const struct plumb_descriptor *d, const struct plu
 
 	json_object_set_new(json, "fd", json_integer(number));
 	json_object_set_new(json, "argument",
-			    d->argument == SYSCALL_RESULT ? json_null()
-							  : json_integer(d->argument - 1));
+			    d->argument == SYSCALL_RESULT   ? json_null()
+			    : d->argument == SYSCALL_POLLED ? json_integer(0)
+							    : json_integer(d->argument - 1));
 	json_object_set_new(json, "kind",
 			    json_string(kinds[d->kind < PLUMB_DESCRIPTOR_KINDS ? d->kind : 0]));
 	raw_text(d, raw, sizeof(raw));

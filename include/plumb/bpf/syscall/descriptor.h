@@ -30,12 +30,14 @@ enum plumb_descriptor_kind {
 struct plumb_descriptor {
 	__u64 inode;
 	__u64 peer_inode;     /* of the socket that a unix socket is connected to; 0: not known */
-	__u32 kind, argument; /* from 1 on; SYSCALL_RESULT */
+	__u32 kind, argument; /* from 1 on; SYSCALL_RESULT; SYSCALL_POLLED */
 	__u32 flags, length;  /* of NAMES, each of which ends with a NUL; the file's is first */
 	/* Of sockets. */
 	__u16 family, type, protocol, state;
 	__u16 local_port, remote_port;
 	__u32 peer_pid; /* of a unix socket; 0: not known */
 	__u32 local[4], remote[4];
+	__s32 polled; /* the number of SYSCALL_POLLED */
+	__u32 pad;
 	char names[PLUMB_DESCRIPTOR_LEN + PLUMB_DESCRIPTOR_NAME];
 };
