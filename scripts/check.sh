@@ -81,8 +81,8 @@ if [[ $CHECK_ALL ]]; then
 	make "$jobs" arm64
 fi
 
-# Three lanes: known workloads under tools here, which make claims on time; emulated machines, which yield
-# to others (tests/vm/kernel); and the rest, half of which waits. With two CPUs, more is no faster.
+# Three at a time: known workloads under tools here, which make claims on time; an emulated machine, which yields
+# to others (tests/vm/kernel); and one of the rest, of which two or three run where the others have ended.
 tests=(tests/live/truth.t tests/trust/*.t tests/{live,cli,windows}/*.t tests/workloads/witness "${units[@]}" tests/{build,pictures}/*.t)
 # One package shows what a linter says of the text that all have.
 if [[ $CHECK_ALL ]]; then tests+=(tests/package/*.t); else tests+=(tests/package/rpm.t); fi
@@ -91,12 +91,12 @@ if [[ -n $vm ]]; then
 	# Those that take longest begin, so that in the end no lane is left with one.
 	machines=(tests/vm/{6.12,7,5.10,6.12-disks,arm64-7,7-rt}.t tests/vm/*.t)
 fi
-# Minutes each: other releases' compilers, systemd, what distributions' kernels and figures are.
-later=(tests/build/releases.t tests/live/policy-targets.t tests/trust/{probe-check-kernels,trace-bias}.t tests/vm/{image,windows}.t)
+# Minutes each: other releases' compilers, a bare system, systemd, sanitizers, what distributions' kernels and figures are.
+later=(tests/build/{documented,releases}.t tests/live/policy-targets.t tests/trust/{fuzz,probe-check-kernels,trace-bias}.t
+	tests/vm/{image,snapshots,windows}.t)
 # Each once, and these with --all.
 chosen() { printf '%s\n' "$@" | awk -v later="${later[*]}" -v all="$CHECK_ALL" 'NF && !seen[$0]++ && (all || !index(" " later " ", " " $0 " "))'; }
 mapfile -t tests < <(chosen "${tests[@]}")
 mapfile -t machines < <(chosen "${machines[@]}")
-exec "${prove[@]}" --jobs 3 --rules 'seq=tests/{live/truth,trust/*}.t' \
-	--rules 'seq={build/unit,tests/{live,cli,windows,workloads,build,pictures,package}}/*' \
-	"${machines[@]/#/--rules=seq=}" "${tests[@]}" "${machines[@]}"
+exec "${prove[@]}" --jobs 3 --rules 'seq=tests/live/truth.t' --rules 'seq=tests/vm/*' --rules 'par=**' \
+	"${tests[@]}" "${machines[@]}"

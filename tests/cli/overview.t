@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# plumb(7) and README.md: each command of theirs is one that its tool takes, and they name the same tools.
+# plumb(7), plumb-tutorial(7) and README.md: each command of theirs is one that its tool takes; the first and the
+# last name the same tools.
 . "$(dirname "$0")/lib.sh"
 page=$cli_top/tools/lib/manual/plumb.7.rst
 readme=$cli_top/README.md
@@ -54,6 +55,8 @@ of_page | sort -u >"$work/page"
 of_readme >"$work/readme"
 takes_all "plumb(7)" "$work/page" 60
 takes_all README.md "$work/readme" 0
+sed -n 's/^    # //p' "${page/plumb.7/plumb-tutorial.7}" >"$work/tutorial"
+takes_all "plumb-tutorial(7)" "$work/tutorial" 6
 
 # A tool is in the tables of both, or in none yet.
 sed -nE 's/^\| \[([a-z-]+)\]\(tools\/.*/\1/p' "$readme" | sort >"$work/listed"
