@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # The truth tests on the running kernel: TRUTH_GROUPS, or those that a change most likely breaks, or with CHECK_ALL
-# (scripts/check.sh --all) all. Where one is left out, others make its claims for fewer cases:
+# (scripts/check.sh --all) all, in full. Else each runs in its short form (drive --short): fewer cases of the same claims.
+# Where one is left out, others make its claims:
 #
 #   again, percentiles, restarts        counts, output, endings
 #   bias, overhead, probe-list          their tools' tests in tests/trust
@@ -20,4 +21,4 @@ if [[ ${TRUTH_GROUPS-} ]]; then
 elif [[ ${CHECK_ALL-} ]]; then
 	exec "$drive"
 fi
-exec "$drive" "--except=$later"
+exec "$drive" --short "--except=$later"
