@@ -45,7 +45,12 @@ run() {
 	cat /sys/kernel/debug/sched/preempt >preempt 2>/dev/null
 	tr ' ' '\n' </proc/cmdline >cmdline
 	wanted=$mechanism
-	cases >cases
+	# In the short form one tool of each kind, by its own choice.
+	if everything; then
+		cases
+	else
+		cases | sed -n -e 's/::.*/::/' -e '/^\(syscall-breakdown\|func-latency\|func-stack\|skb-alloc\|offcpu-time\)/!p'
+	fi >cases
 	while read -r label call n options; do
 		program=${label%+*}
 		mechanisms=${options#*::}
