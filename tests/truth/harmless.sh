@@ -89,7 +89,8 @@ run() {
 	own=$(dirname "$(command -v upgrades)")
 	libraries=$PWD/lib folders="/usr/bin $own"
 	all_functions
-	for system in trixie-programs trixie-i386 bookworm-i386; do
+	everything && systems='trixie-programs trixie-i386 bookworm-i386' || systems=
+	for system in $systems; do
 		other_system $system "$("$truth/../../scripts/chroots.sh" $system 2>$system.err)"
 	done
 	libraries=$PWD/lib folders="/usr/bin $own"
@@ -145,6 +146,7 @@ check() {
 	fi
 	judge_functions ./ "this system"
 	for name in trixie-programs trixie-i386 bookworm-i386; do
+		everything || break
 		if [[ -d $name ]]; then
 			judge_functions "$name/" "$name"
 		else
