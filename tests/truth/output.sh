@@ -15,10 +15,11 @@ table() {
 
 run() {
 	table plain
-	table top -n 1 --sort=calls
 	table full -v
-	table sorted --sort=errors -n 1
-	table ns -u ns
+	quick=--no-calibrate
+	table top -n 1 --sort=calls
+	also table sorted --sort=errors -n 1
+	also table ns -u ns
 	table histogram -H -n 1 --sort=calls
 	table percentiles -q 10,99.99,10.0
 	start target calls 1009 getppid
@@ -32,11 +33,14 @@ run() {
 	await 30 is_tracing min-count
 	go target-min
 	detach min-count
+	quick=
 	traced verbose -v -s getppid -- calls 23 getppid
 	traced calibrated-1 -s getppid -- calls 23 getppid
 	traced calibrated-2 -s getppid -- calls 23 getppid
+	quick=--no-calibrate
 	launch stamped -s getppid 0.25 2 -- sleep 1
 	finish stamped "$tool"
+	quick=
 	for cost in 1 2 3; do
 		WORKLOAD_JSON=$PWD/cost-$cost.bare calls 20000 priority:4 >bare.out
 		traced "cost-$cost" --mechanism=raw_tracepoint -s sched_get_priority_max --errors -- \
@@ -44,9 +48,11 @@ run() {
 	done
 	traced uncalibrated --no-calibrate -s getppid -- calls 23 getppid
 
+	# shellcheck disable=SC2034 # by what starts a tool
+	quick=--no-calibrate
 	# Who says when the run ends finds its numbers; who interrupts one without an end finds none.
 	traced bound-command -s getppid --openmetrics="$PWD/bound-command.prom" -- calls 1009 getppid
-	launch bound-duration -s clock_nanosleep --openmetrics="$PWD/bound-duration.prom" -d 2 -- \
+	launch bound-duration -s clock_nanosleep --openmetrics="$PWD/bound-duration.prom" -d 1 -- \
 		sh -c 'sleep 0.3; exec sleep 60'
 	finish bound-duration "$tool"
 	launch bound-count -j -s getppid --openmetrics="$PWD/bound-count.prom" 0.2 2 -- sleep 60
@@ -108,7 +114,7 @@ check() {
 	is "-n 1 shows one row, the one with most calls" "$(rows_of top | grep -c -E '^(getppid|close|read) ')" 1
 	like "... that is it" "$(rows_of top)" '^read '
 	evidence sorted.json sorted.err
-	like "--sort=errors shows the one with most errors first" "$(rows_of sorted)" '^close '
+	also like "--sort=errors shows the one with most errors first" "$(rows_of sorted)" '^close '
 	evidence histogram.json histogram.err
 	is "the lines of -H add up to the row's calls" \
 		"$(sed -n 's/^ .* \([0-9]*\) |#* *|$/\1/p' histogram.json | awk '{ n += $1 } END { print n }')" 3027

@@ -32,18 +32,19 @@ run() {
 	uname -r >kernel
 	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
 
+	everything && ms=4000 || ms=1500
 	if limited quota cpu.max='20000 100000' || limited quota cpu.cfs_quota_us=20000; then
-		start quota held 4000 ppoll 0 "$limited/cgroup.procs"
+		start quota held "$ms" ppoll 0 "$limited/cgroup.procs"
 		watched quota
-		start quota-1 held 4000 ppoll 0 "$limited/cgroup.procs"
+		start quota-1 held "$ms" ppoll 0 "$limited/cgroup.procs"
 		alone quota-1
 		cat "$limited/cpu.stat" >cpu.stat
 	else
 		echo "no cgroup has a CPU quota here" >quota.skip
 	fi
-	start contention held 4000 ppoll 8
+	start contention held "$ms" ppoll 8
 	watched contention
-	start contention-1 held 4000 ppoll 8
+	start contention-1 held "$ms" ppoll 8
 	alone contention-1
 	start notified notified 200 3000
 	attach_each notified --split -s ppoll -b comm,syscall -p "$pid"

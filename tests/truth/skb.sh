@@ -9,6 +9,8 @@ run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=skb-alloc quick=--no-calibrate
 	uname -r >kernel
+	everything || entries=fentry
+	sessions=$mechanisms
 	start one sends 127.0.0.1,1009,100,udp
 	attach_each latency --latency -p "$pid"
 	attach other -c no-such-name
@@ -18,7 +20,7 @@ run() {
 	go one
 	detach_each small
 	# shellcheck disable=SC2034
-	mechanisms='fsession fentry kprobe.session kprobe.multi kprobe'
+	mechanisms=$sessions
 	detach_each latency
 	detach other
 

@@ -55,7 +55,7 @@ run() {
 	# Each write fills the pipe: thousands of calls a second that block, while reports are made.
 	case $(uname -r) in
 	*cloud*) blocks=2003 ;;
-	*) blocks=20011 ;;
+	*) if everything; then blocks=20011; else blocks=5003; fi ;;
 	esac
 	traced busy --split 0.02 -b comm -- \
 		sh -c 'dd if=/dev/zero bs=65536 count=$0 2>/dev/null | dd of=/dev/null bs=65536 2>/dev/null' "$blocks"

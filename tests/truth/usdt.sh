@@ -9,19 +9,22 @@ run() {
 	file=$(command -v usdt)
 	# shellcheck disable=SC2034 # by attach_each
 	mechanisms=${mechanism:-uprobe.multi uprobe}
+	# In the short form those of uprobe are only counted.
+	counted=$mechanisms one=$mechanisms
+	everything || one=${mechanism:-$(case $(cat kernel) in 5.* | 6.[0-5].*) echo uprobe ;; *) echo uprobe.multi ;; esac)}
 	start all usdt 8
 	attach_each all -d 90 -p "$pid" "usdt:$file:app:*"
 	attach one -d 90 -p "$pid" "usdt:$file:a?p:begin" "usdt:$file:app:begin"
 	attach both -d 90 -p "$pid" "usdt:$file:app:rare" "u:$file:main"
 	program=func-stack attach stacks -p "$pid" "usdt:$file:app:rare"
-	program=usdt-latency
+	program=usdt-latency mechanisms=$one
 	attach_each pairs -p "$pid" "$file:app:begin" "usdt:$file:app:end"
 	attach_each sleeps -b tid -p "$pid" "$file:app:slow_begin" "$file:app:slow_end"
 	attach_each between -p "$pid" "$file:app:slow_end" "$file:app:slow_begin"
 	attach_each nested -p "$pid" "$file:app:rare" "$file:app:guarded"
 	attach_each jobs --key=arg:0,done.arg:1 -b done.arg:0 -p "$pid" "$file:app:queued" "$file:app:taken"
 	attach_each arguments -b "arg:1,done.arg:0>>9" -p "$pid" "$file:app:begin" "$file:app:end"
-	attach memory -b arg:2 -p "$pid" "$file:app:begin" "$file:app:end"
+	also attach memory -b arg:2 -p "$pid" "$file:app:begin" "$file:app:end"
 	attach byte -b "arg:3>>7" -p "$pid" "$file:app:begin" "$file:app:end"
 	attach long --min=1s -p "$pid" "$file:app:slow_begin" "$file:app:slow_end"
 	attach nobody -c no-such-name "$file:app:begin" "$file:app:end"
@@ -29,7 +32,10 @@ run() {
 	attached
 	open_gate all go
 	await 60 [ -e all.gates/done ]
-	detach_each all pairs sleeps between nested jobs arguments
+	detach_each pairs sleeps between nested jobs arguments
+	# shellcheck disable=SC2034 # by detach_each
+	mechanisms=$counted
+	detach_each all
 	detach one both stacks memory byte long nobody
 	open_gate all leave
 	finish all "$pid"
@@ -107,7 +113,7 @@ check() {
 		check_mechanism "$name"
 		check_latency "$name" && check_arguments "$name"
 	done
-	holds "an argument in memory" memory.json \
+	also holds "an argument in memory" memory.json \
 		'[range(1009) | [-1, -2, -3, -4][. % 4]] as $all | ($last.rows | map([.key["arg:2"], .count]) | sort) == ($all | group_by(.) | map([.[0], 8 * length]) | sort)'
 	holds "an argument of one byte, signed and shifted" byte.json \
 		'[range(1009) | (256 - . % 256) % 256 | if . > 127 then -1 else 0 end] as $all

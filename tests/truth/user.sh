@@ -8,6 +8,11 @@ run() {
 	uname -r >kernel
 	# shellcheck disable=SC2034 # by attach_each
 	mechanisms=${mechanism:-uprobe.session uprobe.multi uprobe}
+	everything || case $(cat kernel) in
+	5.* | 6.[0-5].*) mechanisms=${mechanism:-uprobe} ;;
+	6.[6-9].* | 6.1[0-2].*) mechanisms=${mechanism:-uprobe.multi} ;;
+	*) mechanisms=${mechanism:-uprobe.session uprobe} ;;
+	esac
 	file=$(command -v userfuncs)
 	start all userfuncs 8
 	# Not by -p: its children count, too.
@@ -84,7 +89,7 @@ check() {
 		check_mechanism "$name"
 	done
 	case ${mechanism:-},$(cat kernel) in
-	,5.* | ,6.[0-9].* | ,6.1[0-2].*) like "before 6.13 the kernel has no uprobe.session, which is said" "$(cat all-uprobe.session.err)" \
+	,5.* | ,6.[0-9].* | ,6.1[0-2].*) also like "before 6.13 the kernel has no uprobe.session, which is said" "$(cat all-uprobe.session.err)" \
 		'uprobe\.session refused: open: EOPNOTSUPP, not supported by this kernel' ;;
 	esac
 	evidence slow.err failed.err levels.err results.err cpu.err threads.err counted.err notes
