@@ -157,10 +157,8 @@ at_once() {
 starts() {
 	start busy-start loop udp 1000 100
 	open_gate busy-start go
-	quick=--no-calibrate
 	at_once func-count -d 30 t:syscalls:sys_enter_sendto
 	at_once syscall-latency -d 30 -s sendto
-	quick=
 	kill -TERM "$pid"
 	finish busy-start "$pid"
 }
@@ -188,7 +186,7 @@ run() {
 	each_kind calls getppid '-s getppid'
 	program=func-latency
 	each_kind functions lseek null_lseek
-	program=syscall-latency quick=
+	program=syscall-latency
 	once
 	starts
 }

@@ -3,6 +3,8 @@
 # What -b groups by, and what happens when there are more keys than room.
 
 run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	quick=--no-calibrate
 	start target calls -t 2 -n plumb-alpha,plumb-beta 1009 getppid close-bad
 	awk -F: '$1 == 0 { print $3 }' "/proc/$pid/cgroup" >cgroup
 	tid_of "$pid" plumb-alpha >alpha.tid

@@ -29,7 +29,8 @@ run() {
 	attach comm --split -s read -b comm -c blocked,runq
 	attach intervals --split 0.2 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
 	attach one-row --split --max-keys=1 -s getrandom,read,sched_get_priority_max -b comm,syscall -p "$pid"
-	launch table -v --split -H -b comm -s getrandom,read -p "$pid"
+	# With less room than threads, one row has calls of two kinds, so that its bands differ.
+	launch table -v --split -H -b comm --max-keys=3 -s getrandom,read -p "$pid"
 	await 30 is_tracing table
 	go variants
 	detach by-cpu min comm intervals one-row table
