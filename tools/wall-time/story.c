@@ -188,6 +188,18 @@ static const char *percent(int64_t ns, int64_t of, char text[16])
 	return plumb_format_percent(story_share(ns, of), text, 16);
 }
 
+/* How much of TEXT fits into WIDTH: all, or whole details, which commas and semicolons separate. */
+static int fitting(const char *text, int width)
+{
+	int n = strlen(text);
+
+	if (n <= width)
+		return n;
+	for (n = width; n > 0 && !((text[n] == ',' || text[n] == ';') && text[n + 1] == ' '); n--)
+		;
+	return n ?: width;
+}
+
 static void print_line(const struct account *a, const struct plumb_options *o, int64_t ns,
 		       const char *text, int depth, FILE *out)
 {
@@ -195,7 +207,8 @@ static void print_line(const struct account *a, const struct plumb_options *o, i
 	char time[32], part[16];
 
 	fprintf(out, "%8s %6s%%  %*s%.*s\n", plumb_format_time(ns, o->unit, time, sizeof(time)),
-		percent(ns, a->ns, part), 2 * depth, "", width > 20 ? width : 20, text);
+		percent(ns, a->ns, part), 2 * depth, "", fitting(text, width > 20 ? width : 20),
+		text);
 }
 
 static void print_branch(const struct account *a, const struct plumb_options *o,
