@@ -158,7 +158,10 @@ run() {
 	! everything || planted inode
 	disks
 	! everything || planted faults -F 997
-	planted peer
+	start peer causes peer 2000
+	attach of-peer -p "$pid"
+	attach of-server -c c-server
+	between peer of-peer of-server
 	planted user -F 997
 	! everything || flood
 	planted born
@@ -293,7 +296,11 @@ check() {
 	known faults "page faults" 2 '.low - .interrupts'
 	known_to_fail ''
 	if known peer peer 2; then
-		by peer peer '.peer == $truth[0].calls[0].peer' "the address is that of the peer"
+		by peer peer '.peer == $truth[0].calls[0].peer and .peer_process.comm == "c-server"' "the address is that of the peer, which is named"
+		judge of-server peer timer '.sum = ([$last.rows[] | select(.cause == "timer" and (.idle | not)).sum] | total)
+			| must(.sum <= .high and .sum >= 0.9 * .low)' "what the server sleeps before it answers is no idle time of it"
+		judge of-server peer peer 'must([$last.rows[] | select(.peer // "" | startswith("clients of port "))]
+			| length > 0 and all(.[]; .idle))' "... its waits for the client are"
 	fi
 	known user user 2 '.low - .interrupts' && by user user '.function == "compute_known"' "the function is named"
 	# What a hypervisor does for each interrupt is in no sample. An emulator that runs one CPU at a time changes to

@@ -10,8 +10,10 @@
 #include "parts.h"
 #include "threads.h"
 
-/* A thread that spends at least half of its time in one place where it waits for work is idle. */
+/* Of a thread's time: half in one place where it waits for work, or for an answer, is for work; */
 #define IDLE_SHARE 2
+/* it serves others if it waits for work in all for more than that. */
+#define SERVES_SHARE 20
 
 /* --- the time on the CPU, by samples --- */
 
@@ -144,24 +146,57 @@ static void settle(struct part *parts, size_t n)
 	}
 }
 
+/*
+ * Whether a thread is idle in PART, of its LIFE; HERE: its waits of that kind in that place;
+ * SERVING: all in which it waits for work.  A pause of a thread that serves others is one that they
+ * wait for.
+ */
+static bool is_idle(const struct part *part, int64_t here, int64_t serving, int64_t life)
+{
+	switch (part->work) {
+	case WORK_CLIENT:
+		return true;
+	case WORK_PAUSE:
+		return serving * SERVES_SHARE < life;
+	case WORK_WAIT:
+		return here * IDLE_SHARE >= life;
+	default:
+		return false;
+	}
+}
+
+/* The N parts of one thread, by place. */
+static void judge_thread(struct part *parts, size_t n, int64_t life)
+{
+	int64_t serving = 0, here;
+	size_t i, j, k;
+
+	for (i = 0; i < n; i++)
+		if (parts[i].work == WORK_CLIENT || parts[i].work == WORK_WAIT)
+			serving += parts[i].ns;
+	for (i = 0; i < n; i = j) {
+		here = 0;
+		for (j = i; j < n && !by_thread(&parts[i], &parts[j]); j++)
+			here += parts[j].work == WORK_WAIT ? parts[j].ns : 0;
+		settle(&parts[i], j - i);
+		for (k = i; k < j; k++)
+			parts[k].idle = life && is_idle(&parts[k], here, serving, life);
+	}
+}
+
 /* Looks at what each thread did in each place. */
-static void judge_places(struct account *a, const struct lives *lives, bool all_waits)
+static void judge_threads(struct account *a, const struct lives *lives, bool all_waits)
 {
 	const struct life *life;
-	int64_t ns;
-	size_t i, j, k;
+	size_t i, j;
 
 	if (a->n)
 		qsort(a->parts, a->n, sizeof(*a->parts), by_thread);
 	for (i = 0; i < a->n; i = j) {
-		ns = 0;
-		for (j = i; j < a->n && !by_thread(&a->parts[i], &a->parts[j]); j++)
-			ns += a->parts[j].idle ? a->parts[j].ns : 0;
-		settle(&a->parts[i], j - i);
+		for (j = i; j < a->n && a->parts[j].tid == a->parts[i].tid; j++)
+			;
 		life = lives_find(lives, a->parts[i].tid);
-		for (k = i; k < j; k++)
-			if (all_waits || !life || ns * IDLE_SHARE < life->ns)
-				a->parts[k].idle = false;
+		judge_thread(&a->parts[i], j - i, life && !all_waits ? life->ns : 0);
 	}
 }
 
@@ -325,7 +360,7 @@ void account_make(struct account *a, const struct plumb_report *r, uint64_t bega
 		add_row(a, r, &r->snap->rows[i], &lives, &on, &samples);
 	for (size_t i = 0; i < lives.n; i++)
 		add_rest(a, r, &lives.all[i], &on);
-	judge_places(a, &lives, all_waits);
+	judge_threads(a, &lives, all_waits);
 	a->heads = heads_of(a->parts, a->n, &a->n_heads);
 	merge(&on);
 	for (size_t i = 0; i < on.n; i++)

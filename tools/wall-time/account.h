@@ -7,16 +7,19 @@
 #include <stdint.h>
 #include <plumb/core/report.h>
 #include <plumb/stacks/flame.h>
+#include <plumb/syscalls/peers.h>
 
 #include "causes.h"
 
 struct part {
 	enum cause cause;
+	enum work work;
 	bool idle;     /* threads wait for work there (wall-time(8), IDLE THREADS) */
 	uint32_t what; /* the system call and its operation, as in plumb_stack_key.what */
 	uint32_t device;
 	const char *place;         /* a function, of the kernel but for CAUSE_USER; "": none */
 	const char *peer;          /* what its socket is connected to (peers.h); "": not known */
+	struct plumb_peer process; /* of this machine, which has that end */
 	struct wall_other other;   /* who woke it, or had the CPU; its tid only if of the process */
 	char comm[PLUMB_COMM_LEN]; /* of the threads */
 	uint32_t pid;

@@ -296,15 +296,19 @@ enum cause cause_of(const struct clue *c)
 	}
 }
 
-bool cause_is_for_work(const struct clue *c, enum cause cause)
+enum work cause_work(const struct clue *c, enum cause cause)
 {
+	bool waits;
+
 	if (c->kind != WALL_ASLEEP && c->kind != WALL_BEFORE)
-		return false;
-	if (cause == CAUSE_TIMER || cause == CAUSE_STOPPED || c->served)
-		return true;
+		return WORK_NOT;
+	if (c->served)
+		return WORK_CLIENT;
 	if (cause_is_kthread(c))
-		return cause == CAUSE_OTHER;
-	if (is_call(c, futex))
-		return futex_op(c) == FUTEX_WAIT_BITSET;
-	return is_call(c, polls) || is_call(c, work);
+		waits = cause == CAUSE_OTHER;
+	else if (is_call(c, futex))
+		waits = futex_op(c) == FUTEX_WAIT_BITSET || cause == CAUSE_TIMER;
+	else
+		waits = cause == CAUSE_STOPPED || is_call(c, polls) || is_call(c, work);
+	return waits ? WORK_WAIT : cause == CAUSE_TIMER ? WORK_PAUSE : WORK_NOT;
 }

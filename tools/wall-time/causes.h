@@ -52,8 +52,14 @@ bool cause_is_kthread(const struct clue *c);
 /* The innermost frame that is not about sleeping as such; NULL: there is none. */
 const char *cause_place(const struct clue *c);
 
-/* Whether the sleep is one in which threads wait for work to do (wall-time(8), IDLE THREADS). */
-bool cause_is_for_work(const struct clue *c, enum cause cause);
+/* What a sleep has to do with a thread's work (wall-time(8), IDLE THREADS). */
+enum work {
+	WORK_NOT,    /* it is a part of it */
+	WORK_PAUSE,  /* a sleep until a time, which the thread itself chose */
+	WORK_CLIENT, /* until a client wants something */
+	WORK_WAIT,   /* in a call in which threads wait for work, or for an answer */
+};
+enum work cause_work(const struct clue *c, enum cause cause);
 
 /* "waiting for the disk"; and as a word for JSON. */
 const char *cause_text(enum cause cause);

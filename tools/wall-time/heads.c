@@ -5,7 +5,7 @@
 #include <string.h>
 #include <plumb/core/memory.h>
 
-#define LESS 4 /* than the average wait */
+#define LESS 4 /* than the average */
 
 /* What a thread has to do with what others wait for. */
 struct role {
@@ -58,30 +58,49 @@ static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n
 	return roles;
 }
 
+/*
+ * Of the N roles of one WHAT: the thread that holds what the others wait for, and pass on to one
+ * another, waits itself hardly at all.  One that ends few of the waits has to do with something
+ * else: WHAT is a call, and not one lock.  False: there is none.
+ */
+static bool find_head(const struct role *roles, size_t n, struct head *head)
+{
+	int64_t waited = 0, woke = 0, waiting = 0, wakers = 0;
+	const struct role *least = NULL;
+	size_t taking_part = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		waited += roles[i].waited;
+		woke += roles[i].woke;
+		waiting += roles[i].waited > 0;
+		wakers += roles[i].woke > 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!roles[i].woke || roles[i].woke * LESS * wakers < woke)
+			continue;
+		taking_part++;
+		if (!least || roles[i].waited < least->waited ||
+		    (roles[i].waited == least->waited && roles[i].woke > least->woke))
+			least = &roles[i];
+	}
+	if (!least || least->waited * LESS * waiting >= waited)
+		return false;
+	*head = (struct head){least->what, least->other, taking_part - 1};
+	return true;
+}
+
 struct head *heads_of(const struct part *parts, size_t n_parts, size_t *n)
 {
-	struct head *heads = NULL;
-	size_t n_roles, i, j, k;
+	struct head *heads = NULL, head;
+	size_t n_roles, i, j;
 	struct role *roles = roles_of(parts, n_parts, &n_roles);
 
 	*n = 0;
 	for (i = 0; i < n_roles; i = j) {
-		int64_t waited = 0, waiting = 0, wakers = 0;
-		const struct role *least = NULL;
-
-		for (j = i; j < n_roles && roles[j].what == roles[i].what; j++) {
-			waited += roles[j].waited;
-			waiting += roles[j].waited > 0;
-			wakers += roles[j].woke > 0;
-		}
-		for (k = i; k < j; k++)
-			if (roles[k].woke &&
-			    (!least || roles[k].waited < least->waited ||
-			     (roles[k].waited == least->waited && roles[k].woke > least->woke)))
-				least = &roles[k];
-		if (least && least->waited * LESS * waiting < waited)
-			*plumb_append(heads, *n) =
-				(struct head){roles[i].what, least->other, wakers - 1};
+		for (j = i; j < n_roles && roles[j].what == roles[i].what; j++)
+			;
+		if (find_head(&roles[i], j - i, &head))
+			*plumb_append(heads, *n) = head;
 	}
 	free(roles);
 	return heads;

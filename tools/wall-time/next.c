@@ -31,6 +31,17 @@ static const char *filter_of(const struct account *a, const struct plumb_options
 	return text;
 }
 
+/* A threshold below the mean wait of P, so that the long ones are printed, and not many. */
+static const char *threshold(const struct part *p)
+{
+	const int64_t mean = p->count ? p->ns / (int64_t)p->count : 0;
+
+	return mean >= 100000000  ? "100ms"
+	       : mean >= 10000000 ? "10ms"
+	       : mean >= 1000000  ? "1ms"
+				  : "100us";
+}
+
 static void print_command(const struct part *p, const char *filter, FILE *out)
 {
 	char call[48];
@@ -41,37 +52,38 @@ static void print_command(const struct part *p, const char *filter, FILE *out)
 	case CAUSE_IRQ:
 	case CAUSE_KERNEL:
 	case CAUSE_ON:
-		fprintf(out, "  cpu-profile %s -d 10\n", filter);
+		fprintf(out, "  cpu-profile %s -d 5\n", filter);
 		break;
 	case CAUSE_CALL:
-		fprintf(out, "  syscall-breakdown %s -s %s -d 10\n", filter, call);
+		fprintf(out, "  syscall-breakdown %s -s %s -d 5\n", filter, call);
 		break;
 	case CAUSE_FAULTING:
 	case CAUSE_FAULT:
-		fprintf(out, "  page-fault-latency %s -b tid -d 10\n", filter);
+		fprintf(out, "  page-fault-latency %s -b tid -d 5\n", filter);
 		break;
 	case CAUSE_TAKEN:
 	case CAUSE_IDLE_CPU:
-		fprintf(out, "  runq-latency %s -b tid,cpu -d 10\n", filter);
-		break;
 	case CAUSE_QUOTA:
-		fprintf(out, "  runq-latency %s -b cgroup -d 10\n", filter);
+		fprintf(out, "  runq-latency %s --who -d 5\n", filter);
 		break;
 	case CAUSE_DISK:
 	case CAUSE_LIMIT:
-		fprintf(out, "  file-io-breakdown %s -d 10\n", filter);
+		fprintf(out, "  file-io-breakdown %s -d 5\n", filter);
+		break;
+	case CAUSE_TIMER:
+		fprintf(out, "  syscall-slower %s -s %s %s --stacks -d 1\n", filter, call,
+			threshold(p));
 		break;
 	default:
 		if (*call)
-			fprintf(out, "  syscall-slower %s -s %s 1ms --wakers -d 10\n", filter,
-				call);
+			fprintf(out, "  syscall-slower %s -s %s %s --wakers -d 1\n", filter, call,
+				threshold(p));
 		else
-			fprintf(out, "  offcpu-time %s --wakers -n 5 -d 10\n", filter);
+			fprintf(out, "  offcpu-time %s --wakers -n 5 -d 5\n", filter);
 	}
 }
 
-/* For the two largest parts of which a tool has more to say: a sleep until a time is one of the
- * program's own. */
+/* For the two largest parts of which a tool has more to say. */
 void story_print_next(const struct account *a, const struct plumb_options *o, FILE *out)
 {
 	const int64_t busy = a->ns - a->idle;
@@ -82,7 +94,7 @@ void story_print_next(const struct account *a, const struct plumb_options *o, FI
 	story_sums(a, sums);
 	filter_of(a, o, filter, sizeof(filter));
 	for (int i = 0; i < CAUSES && told < 2 && story_share(sums[i].ns, busy) >= 5; i++) {
-		if (sums[i].cause == CAUSE_TIMER || sums[i].cause == CAUSE_STOPPED)
+		if (sums[i].cause == CAUSE_STOPPED)
 			continue;
 		if (!told++)
 			fprintf(out, "next:\n");

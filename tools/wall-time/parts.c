@@ -68,7 +68,7 @@ static void judge(struct part *part, const struct clue *clue)
 	const char *place;
 
 	part->cause = cause_of(clue);
-	part->idle = cause_is_for_work(clue, part->cause);
+	part->work = cause_work(clue, part->cause);
 	part->what = cause_is_kthread(clue) ? 0 : clue->what & ~WALL_IO;
 	place = cause_place(clue);
 	part->place = place ? part_text(place) : "";
@@ -119,6 +119,8 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 
 	clue.served = peer_text(r->run, key->peer, part->pid, peer, sizeof(peer));
 	part->peer = part_text(peer);
+	if (!clue.served)
+		peer_process(r->run, key->peer, part->pid, &part->process);
 	plumb_frames_name(&frames, r->run->instance.bpf.object, &key->stack);
 	clue.frames = (const char *const *)frames.text;
 	clue.n = frames.n_kernel;

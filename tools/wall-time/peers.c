@@ -32,6 +32,38 @@ static void unix_text(const struct wall_peer *peer, char *text, size_t size)
 	snprintf(text, size, "%s/%u", escaped, peer->pid);
 }
 
+static bool is_loopback(const struct wall_peer *p)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (p->family == AF_INET)
+		return p->address[0] == 127;
+	return IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)p->address) ||
+	       (!memcmp(p->address, mapped, sizeof(mapped)) && p->address[12] == 127);
+}
+
+void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid,
+		  struct plumb_peer *process)
+{
+	const struct bpf_map *map =
+		bpf_object__find_map_by_name(run->instance.bpf.object, "wall_peers");
+	struct plumb_descriptor d = {.kind = PLUMB_DESCRIPTOR_SOCKET, .protocol = IPPROTO_TCP};
+	struct wall_peer peer;
+
+	*process = (struct plumb_peer){};
+	if (!key || plumb_map_lookup(bpf_map__fd(map), &key, &peer) || peer.family == AF_UNIX ||
+	    !is_loopback(&peer))
+		return;
+	/* Of a connection over the loopback device both addresses are the same, as a rule. */
+	memcpy(d.local, peer.address, sizeof(d.local));
+	memcpy(d.remote, peer.address, sizeof(d.remote));
+	d.family = peer.family;
+	d.local_port = peer.local;
+	d.remote_port = peer.port;
+	d.inode = key; /* by which answers are kept */
+	plumb_peer_find(&d, pid, 0, process);
+}
+
 bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size)
 {
 	const struct bpf_map *map =

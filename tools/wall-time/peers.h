@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <plumb/core/run.h>
+#include <plumb/syscalls/peers.h>
 
 /*
  * Writes to TEXT what the socket with KEY in wall_peers is connected to: "10.0.0.5:5432",
@@ -12,3 +13,7 @@
  * socket.  Returns whether it was accepted.
  */
 bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size);
+
+/* The process of this machine at the other end of a connection over a loopback address; else 0. */
+void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid,
+		  struct plumb_peer *process);

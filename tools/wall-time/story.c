@@ -10,6 +10,7 @@
 #include <plumb/syscalls/syscalls.h>
 
 #include "heads.h"
+#include "quota.h"
 
 #define CAUSES_TOLD   3  /* in the sentence */
 #define LINES         14 /* of the tree */
@@ -46,11 +47,19 @@ static const char *other_name(const struct part *p, char *text, size_t size)
 	return text;
 }
 
-static const char *lock_of(const struct part *p)
+/* Of a wait in CALL for another thread of the process. */
+static const char *lock_of(const struct part *p, const char *call)
 {
+	static const char *const memory[] = {"mmap",   "munmap",  "mprotect",
+					     "mremap", "madvise", "brk"};
 	const uint32_t op = p->what >> WALL_OP_SHIFT & WALL_OP;
 
 	if (p->cause != CAUSE_THREAD || !p->what)
+		return "";
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (!strcmp(call, memory[i]))
+			return " (lock of the address space)";
+	if (strcmp(call, "futex") != 0)
 		return "";
 	return op == FUTEX_WAIT_BITSET ? " (condition or semaphore)"
 	       : op == FUTEX_LOCK_PI   ? " (lock with priority inheritance)"
@@ -60,16 +69,27 @@ static const char *lock_of(const struct part *p)
 /* Where: the call, and a function in it. */
 static const char *where(const struct part *p, char *text, size_t size)
 {
-	char call[48], disk[32];
+	char call[48], disk[32], comm[PLUMB_ESCAPED], limit[32], period[32];
+	struct quota quota;
 	size_t n;
 
 	story_call(p, call, sizeof(call));
-	snprintf(text, size, "%s%s%s%s", call, strcmp(call, "futex") ? "" : lock_of(p),
-		 *call && *p->place ? ", " : "", p->place);
+	snprintf(text, size, "%s%s%s%s", call, lock_of(p, call), *call && *p->place ? ", " : "",
+		 p->place);
 	/* A function's name may be longer than TEXT: as much as fits. */
 	n = strlen(text);
 	if (*p->peer)
 		snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->peer);
+	n = strlen(text);
+	plumb_escape(comm, p->process.comm, sizeof(comm));
+	if (p->process.pid)
+		snprintf(text + n, size - n, ", %s/%u", comm, p->process.pid);
+	n = strlen(text);
+	if (p->cause == CAUSE_QUOTA && quota_of(p->pid, &quota))
+		snprintf(text + n, size - n, "%s of each %s: cgroup %s",
+			 plumb_format_time(quota.limit * 1000, PLUMB_AUTO, limit, sizeof(limit)),
+			 plumb_format_time(quota.period * 1000, PLUMB_AUTO, period, sizeof(period)),
+			 quota.cgroup);
 	n = strlen(text);
 	if (p->device)
 		snprintf(text + n, size - n, "%son %s", n ? ", " : "",
