@@ -178,6 +178,18 @@ static bool has_failed(const struct slow_call *c)
 	return c->ret < 0 && c->ret >= -4095;
 }
 
+/* Whether the call returns an address, which arguments of others have in hex. */
+static bool returns_address(const struct slow_call *c)
+{
+	static const char *const calls[] = {"mmap", "mmap2", "mremap", "brk", "shmat"};
+	const char *name = plumb_syscall_known(c->nr, c->abi);
+
+	for (size_t i = 0; name && i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(name, calls[i]))
+			return true;
+	return false;
+}
+
 void arguments_print(const struct slow_call *c, FILE *out)
 {
 	struct described described;
@@ -195,6 +207,8 @@ void arguments_print(const struct slow_call *c, FILE *out)
 		fputc('?', out);
 	if (has_failed(c))
 		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
+	else if (returns_address(c))
+		fprintf(out, ") = %#llx", (long long)c->ret);
 	else
 		fprintf(out, ") = %lld%s", (long long)c->ret, described.result ?: "");
 	if (described.polled)

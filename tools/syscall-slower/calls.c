@@ -147,6 +147,12 @@ static bool is_unseen(const struct plumb_part_name *part)
 	return plumb_part_is_unseen(run->tool, run->instance.no_return, part);
 }
 
+/* Whether NS of the call's time are more than 0 %, rounded. */
+static bool is_shown(const struct slow_call *c, uint64_t ns)
+{
+	return ns * 200 >= c->ns;
+}
+
 /* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
@@ -166,8 +172,11 @@ static void print_line(const struct slow_call *c, FILE *out)
 	snprintf(text, sizeof(text), "%s/%u", comm, c->tid);
 	fprintf(out, " %-16s ", text);
 	arguments_print(c, out);
-	print_waker(&waker, out);
-	print_waker(&c->preempted_by, out);
+	/* Of what the shares show. */
+	if (is_shown(c, c->off[PLUMB_BLOCKED] + c->off[PLUMB_RUNQ]))
+		print_waker(&waker, out);
+	if (is_shown(c, c->off[PLUMB_PREEMPTED]))
+		print_waker(&c->preempted_by, out);
 	waits_print(c, out);
 	if (held_by(c))
 		fprintf(out, "; held on its way out: %s", held_by(c));

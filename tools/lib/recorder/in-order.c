@@ -119,7 +119,10 @@ static int write_out(const char *text, size_t size)
 	return err;
 }
 
-/* Where to end a line of at most WIDTH bytes: before the last blank, if that leaves half of it. */
+/*
+ * Where to end a line of at most WIDTH bytes: before the last blank, or else behind the last "|" or
+ * "/", if that leaves half of it.
+ */
 static size_t line_end(const char *line, size_t width)
 {
 	size_t end = width;
@@ -131,6 +134,9 @@ static size_t line_end(const char *line, size_t width)
 			end--;
 		return end;
 	}
+	for (end = width; end > width / 2; end--)
+		if (line[end - 1] == '|' || line[end - 1] == '/')
+			return end;
 	for (end = width; (line[end] & 0xc0) == 0x80; end--)
 		; /* not within a character */
 	return end;
