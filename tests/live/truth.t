@@ -6,8 +6,7 @@
 # Where one is left out, others make its claims:
 #
 #   again, percentiles, restarts        counts, output, endings
-#   bias, overhead, probe-check, probe-list
-#                                       their tools' tests in tests/trust
+#   overhead, probe-check, probe-list   their tools' tests in tests/trust
 #   file-breakdown                      tests/vm/6.12.t runs it; file-waits
 #   keep-late, keep-tools               keep
 #   privileges                          confined: what each tool keeps
@@ -15,7 +14,7 @@
 #                                       return: the same for other hooks
 #   user-files, user-go, user-languages, user-sandbox
 #                                       user, inlined
-later=again,percentiles,restarts,bias,overhead,probe-check,probe-list,file-breakdown,keep-late,keep-tools,privileges
+later=again,percentiles,restarts,overhead,probe-check,probe-list,file-breakdown,keep-late,keep-tools,privileges
 later+=,return-calls,return-files,return-sends,user-files,user-go,user-languages,user-sandbox
 drive=$(dirname "$0")/../truth/drive
 if [[ ${TRUTH_GROUPS-} ]]; then

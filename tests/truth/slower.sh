@@ -45,7 +45,7 @@ one_cpu() {
 	finish alone "$tool"
 }
 
-naps() {
+short_sleeps() {
 	start napping naps 200
 	if is_over "$pid"; then
 		finish napping "$pid"
@@ -102,7 +102,7 @@ run() {
 	go waking
 	kill "$another"
 	detach woken woken-text
-	also naps
+	also short_sleeps
 	one_cpu
 	stopped
 	case $(uname -r) in
