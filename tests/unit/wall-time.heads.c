@@ -14,6 +14,7 @@ static struct part wait(uint32_t what, uint32_t waiter, uint32_t waker, int64_t 
 {
 	return (struct part){.cause = CAUSE_THREAD,
 			     .what = what,
+			     .place = "",
 			     .tid = waiter,
 			     .ns = ns,
 			     .other = {.tid = waker}};
@@ -39,6 +40,34 @@ static void test_chain(void **state)
 	free(heads);
 }
 
+/* Of two locks, which are one call. */
+static void test_two(void **state)
+{
+	(void)state;
+	const struct part parts[] = {wait(LOCK, 1, 8, 1000), wait(LOCK, 2, 1, 1000),
+				     wait(LOCK, 3, 9, 3000), wait(LOCK, 4, 3, 3000)};
+	struct head *heads;
+	size_t n;
+
+	heads = heads_of(parts, 4, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(heads->other.tid, 9);
+	assert_int_equal(heads->more, 1);
+	assert_int_equal(heads->passed, 2);
+	free(heads);
+}
+
+/* Who waits for a pipe waits for what is written, and for nothing that is held. */
+static void test_pipe(void **state)
+{
+	(void)state;
+	struct part part = wait(LOCK, 1, 9, 1000);
+	size_t n;
+
+	part.place = "anon_pipe_read";
+	assert_null(heads_of(&part, 1, &n));
+}
+
 static void test_none(void **state)
 {
 	(void)state;
@@ -54,6 +83,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_two),
+		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_none),
 	};
 

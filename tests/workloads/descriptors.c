@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 
@@ -167,9 +168,17 @@ static void on_pipes(void)
 	}
 }
 
-/* Of two pipes the second becomes ready; then the first alone does not. */
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Of two pipes the second becomes ready; then the first alone does not; then a signal ends a poll.
+ */
 static void on_polls(void)
 {
+	const struct itimerval alarm = {.it_value.tv_usec = WAIT_NS / 1000};
+	const struct sigaction ignored = {.sa_handler = nothing};
 	const struct timespec soon = {.tv_nsec = WAIT_NS}, late = {.tv_sec = 100};
 	int first[2], second[2];
 	struct later l;
@@ -192,6 +201,11 @@ static void on_polls(void)
 	strcat(s->text, " read end");
 	s->result = syscall(SYS_ppoll, both, 1, &soon, NULL, 8);
 	reuse(first[0]);
+	if (pipe2(first, O_CLOEXEC) || sigaction(SIGALRM, &ignored, NULL) ||
+	    setitimer(ITIMER_REAL, &alarm, NULL))
+		die("setitimer");
+	both[0].fd = first[0];
+	syscall(SYS_ppoll, both, 1, &late, NULL, 8);
 }
 
 static void on_events(void)

@@ -120,7 +120,11 @@ static void find_peer(const struct slow_call *c, const struct plumb_descriptor *
 {
 	const struct plumb_waker *w = &c->woken_by;
 
-	if (plumb_peer_find(d, c->pid, w->kind == PLUMB_WAKER_THREAD ? w->pid : 0, peer) ||
+	/* Over the loopback device the sender's softirq wakes the receiver, on top of it. */
+	if (plumb_peer_find(d, c->pid,
+			    w->kind == PLUMB_WAKER_THREAD || w->kind == PLUMB_WAKER_SOFTIRQ ? w->pid
+											    : 0,
+			    peer) ||
 	    d->kind != PLUMB_DESCRIPTOR_PIPE || w->kind != PLUMB_WAKER_THREAD || !w->pid ||
 	    !uses_pipes(w->call))
 		return;

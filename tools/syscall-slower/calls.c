@@ -119,7 +119,9 @@ static bool is_timed_out(const struct slow_call *c)
 	for (size_t i = 0; name && !c->ret && i < sizeof(sleeps) / sizeof(sleeps[0]); i++)
 		if (!strcmp(name, sleeps[i]))
 			return true;
-	return c->ret == -ETIMEDOUT;
+	return c->ret == -ETIMEDOUT ||
+	       (c->ret == -EAGAIN && name &&
+		(!strcmp(name, "rt_sigtimedwait") || !strcmp(name, "semtimedop")));
 }
 
 /* An interrupt that ends a wait for a time is a timer's, whatever thread it came upon. */

@@ -56,9 +56,11 @@ static __noinline int described_poll(struct call_thread *t, long ret)
 	__u64 n;
 	__u32 i;
 
-	if (!t || ret < 0)
+	if (!t)
 		return 0;
 	t->own.files[0] = t->own.files[1] = 0;
+	if (ret < 0)
+		return 0;
 	syscall_read_arguments(return_registers(current_task()), t->call >> 32, t->own.values);
 	n = t->own.values[1];
 	if (!n || (!ret && n > 1))

@@ -12,7 +12,9 @@
 
 /* Of a thread's time: half in one place where it waits for work, or for an answer, is for work; */
 #define IDLE_SHARE 2
-/* it serves others if it waits for work in all for more than that. */
+/* nearly all, where a lock looks the same; it serves others if it waits for work for more than
+ * that. */
+#define POOL_PERCENT 90
 #define SERVES_SHARE 20
 
 /* --- the time on the CPU, by samples --- */
@@ -63,6 +65,8 @@ static int compare(const struct part *p, const struct part *q)
 		return p->what < q->what ? -1 : 1;
 	if (p->device != q->device)
 		return p->device < q->device ? -1 : 1;
+	if (p->quota != q->quota)
+		return p->quota < q->quota ? -1 : 1;
 	differs = strcmp(p->place, q->place) ?: strcmp(p->peer, q->peer);
 	differs = differs ?: memcmp(&p->other, &q->other, sizeof(p->other));
 	return differs ?: memcmp(p->comm, q->comm, sizeof(p->comm));
@@ -160,6 +164,8 @@ static bool is_idle(const struct part *part, int64_t here, int64_t serving, int6
 		return serving * SERVES_SHARE < life;
 	case WORK_WAIT:
 		return here * IDLE_SHARE >= life;
+	case WORK_POOL:
+		return here * 100 >= life * POOL_PERCENT;
 	default:
 		return false;
 	}
@@ -177,7 +183,9 @@ static void judge_thread(struct part *parts, size_t n, int64_t life)
 	for (i = 0; i < n; i = j) {
 		here = 0;
 		for (j = i; j < n && !by_thread(&parts[i], &parts[j]); j++)
-			here += parts[j].work == WORK_WAIT ? parts[j].ns : 0;
+			here += parts[j].work == WORK_WAIT || parts[j].work == WORK_POOL
+					? parts[j].ns
+					: 0;
 		settle(&parts[i], j - i);
 		for (k = i; k < j; k++)
 			parts[k].idle = life && is_idle(&parts[k], here, serving, life);
@@ -386,7 +394,7 @@ void account_free(struct account *a)
 const struct head *account_head(const struct account *a, const struct part *p)
 {
 	for (size_t i = 0; i < a->n_heads; i++)
-		if (p->cause == CAUSE_THREAD && a->heads[i].what == p->what)
+		if (heads_is_lock(p) && a->heads[i].what == p->what)
 			return &a->heads[i];
 	return NULL;
 }

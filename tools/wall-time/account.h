@@ -17,6 +17,7 @@ struct part {
 	bool idle;     /* threads wait for work there (wall-time(8), IDLE THREADS) */
 	uint32_t what; /* the system call and its operation, as in plumb_stack_key.what */
 	uint32_t device;
+	const struct quota *quota; /* that was used up; NULL: not known */
 	const char *place;         /* a function, of the kernel but for CAUSE_USER; "": none */
 	const char *peer;          /* what its socket is connected to (peers.h); "": not known */
 	struct plumb_peer process; /* of this machine, which has that end */

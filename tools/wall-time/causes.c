@@ -218,6 +218,19 @@ static uint32_t futex_op(const struct clue *c)
 	return c->what >> WALL_OP_SHIFT & WALL_OP;
 }
 
+/* In these themselves there is nothing else to wait for than the lock of the address space. */
+static bool waits_for_memory_lock(const struct clue *c)
+{
+	static const char *const takers[] = {"vm_mmap_pgoff", "__vm_munmap", "lock_mm_and_find_vma",
+					     "do_mprotect_pkey"};
+	const char *place = cause_place(c);
+
+	for (size_t i = 0; place && i < sizeof(takers) / sizeof(takers[0]); i++)
+		if (!strcmp(place, takers[i]))
+			return true;
+	return false;
+}
+
 /* Who woke it: a thread, or what else. */
 static enum cause by_waker(const struct clue *c)
 {
@@ -245,7 +258,8 @@ static enum cause by_waker(const struct clue *c)
 		return CAUSE_PEER;
 	if (passes(c, pipes))
 		return CAUSE_PROCESS;
-	return CAUSE_OTHER;
+	/* Whose end of the wait was not seen. */
+	return waits_for_memory_lock(c) ? CAUSE_THREAD : CAUSE_OTHER;
 }
 
 static enum cause of_sleep(const struct clue *c)
@@ -307,7 +321,7 @@ enum work cause_work(const struct clue *c, enum cause cause)
 	if (cause_is_kthread(c))
 		waits = cause == CAUSE_OTHER;
 	else if (is_call(c, futex))
-		waits = futex_op(c) == FUTEX_WAIT_BITSET || cause == CAUSE_TIMER;
+		return futex_op(c) == FUTEX_WAIT_BITSET ? WORK_POOL : WORK_NOT;
 	else
 		waits = cause == CAUSE_STOPPED || is_call(c, polls) || is_call(c, work);
 	return waits ? WORK_WAIT : cause == CAUSE_TIMER ? WORK_PAUSE : WORK_NOT;

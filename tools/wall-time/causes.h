@@ -58,6 +58,7 @@ enum work {
 	WORK_PAUSE,  /* a sleep until a time, which the thread itself chose */
 	WORK_CLIENT, /* until a client wants something */
 	WORK_WAIT,   /* in a call in which threads wait for work, or for an answer */
+	WORK_POOL,   /* for another thread, which has work or holds a lock */
 };
 enum work cause_work(const struct clue *c, enum cause cause);
 

@@ -23,6 +23,18 @@ static int by_what(const void *a, const void *b)
 	return (p->tid > q->tid) - (p->tid < q->tid);
 }
 
+/* Whether there is something to hold where P sleeps, unlike a pipe. */
+bool heads_is_lock(const struct part *p)
+{
+	static const char *const others[] = {"pipe_", "anon_pipe_", "eventfd_", "unix_",
+					     "sk_",   "do_wait",    "ep_"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(p->place, others[i], strlen(others[i])))
+			return false;
+	return p->cause == CAUSE_THREAD;
+}
+
 /* One for each thread of each WHAT. */
 static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n)
 {
@@ -33,7 +45,7 @@ static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n
 	for (size_t i = 0; i < n_parts; i++) {
 		const struct part *p = &parts[i];
 
-		if (p->cause != CAUSE_THREAD)
+		if (!heads_is_lock(p))
 			continue;
 		*plumb_append(roles, *n) = (struct role){p->what, p->tid, .waited = p->ns};
 		if (p->other.tid) /* else the waker is not known */
@@ -59,15 +71,14 @@ static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n
 }
 
 /*
- * Of the N roles of one WHAT: the thread that holds what the others wait for, and pass on to one
- * another, waits itself hardly at all.  One that ends few of the waits has to do with something
- * else: WHAT is a call, and not one lock.  False: there is none.
+ * Of the N roles of one WHAT: who holds what the others wait for, and pass on to one another, waits
+ * itself hardly at all.  A thread that ends few of the waits has to do with something else: WHAT is
+ * a call, and not one lock.  False: there is none.
  */
 static bool find_head(const struct role *roles, size_t n, struct head *head)
 {
-	int64_t waited = 0, woke = 0, waiting = 0, wakers = 0;
-	const struct role *least = NULL;
-	size_t taking_part = 0;
+	int64_t waited = 0, woke = 0, waiting = 0, wakers = 0, most = 0;
+	size_t holders = 0, taking_part = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		waited += roles[i].waited;
@@ -75,18 +86,22 @@ static bool find_head(const struct role *roles, size_t n, struct head *head)
 		waiting += roles[i].waited > 0;
 		wakers += roles[i].woke > 0;
 	}
+	*head = (struct head){.what = roles->what};
 	for (size_t i = 0; i < n; i++) {
 		if (!roles[i].woke || roles[i].woke * LESS * wakers < woke)
 			continue;
 		taking_part++;
-		if (!least || roles[i].waited < least->waited ||
-		    (roles[i].waited == least->waited && roles[i].woke > least->woke))
-			least = &roles[i];
+		if (roles[i].waited * LESS * waiting >= waited)
+			continue;
+		holders++;
+		if (roles[i].woke <= most)
+			continue;
+		most = roles[i].woke;
+		head->other = roles[i].other;
 	}
-	if (!least || least->waited * LESS * waiting >= waited)
-		return false;
-	*head = (struct head){least->what, least->other, taking_part - 1};
-	return true;
+	head->passed = taking_part - holders;
+	head->more = holders - !!holders;
+	return holders;
 }
 
 struct head *heads_of(const struct part *parts, size_t n_parts, size_t *n)

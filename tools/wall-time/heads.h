@@ -15,7 +15,11 @@ struct head {
 	uint32_t what; /* of the parts that it is the head of */
 	struct wall_other other;
 	size_t passed; /* other threads that woke waiting ones */
+	size_t more;   /* other threads that hardly wait themselves: WHAT is several locks */
 };
+
+/* Whether there is something to hold where the threads of P sleep, unlike a pipe. */
+bool heads_is_lock(const struct part *p);
 
 /* The heads in parts that have not been joined yet: *N of them, allocated. */
 struct head *heads_of(const struct part *parts, size_t n_parts, size_t *n);

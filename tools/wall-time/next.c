@@ -2,12 +2,14 @@
 /* The commands that go on from a story. */
 #include "story.h"
 
+#include <plumb/core/text.h>
 #include <plumb/syscalls/syscalls.h>
 
 /* The filter of the command line, for another tool. */
-static const char *filter_of(const struct account *a, const struct plumb_options *o, char *text,
+static const char *filter_of(const struct part *p, const struct plumb_options *o, char *text,
 			     size_t size)
 {
+	char comm[PLUMB_ESCAPED];
 	int n = 0;
 
 	*text = 0;
@@ -26,7 +28,8 @@ static const char *filter_of(const struct account *a, const struct plumb_options
 	} else if (!o->command) {
 		return text;
 	} else {
-		snprintf(text, size, "-c %s", a->comm);
+		plumb_escape(comm, p->comm, sizeof(comm));
+		snprintf(text, size, "-c %s", comm);
 	}
 	return text;
 }
@@ -87,17 +90,18 @@ static void print_command(const struct part *p, const char *filter, FILE *out)
 void story_print_next(const struct account *a, const struct plumb_options *o, FILE *out)
 {
 	const int64_t busy = a->ns - a->idle;
+	const struct part *most;
 	struct sum sums[CAUSES];
 	char filter[256];
 	int told = 0;
 
 	story_sums(a, sums);
-	filter_of(a, o, filter, sizeof(filter));
 	for (int i = 0; i < CAUSES && told < 2 && story_share(sums[i].ns, busy) >= 5; i++) {
 		if (sums[i].cause == CAUSE_STOPPED)
 			continue;
 		if (!told++)
 			fprintf(out, "next:\n");
-		print_command(story_largest(a, sums[i].cause, false), filter, out);
+		most = story_largest(a, sums[i].cause, false);
+		print_command(most, filter_of(most, o, filter, sizeof(filter)), out);
 	}
 }

@@ -33,7 +33,6 @@ static json_t *part_json(const struct account *a, const struct part *p)
 {
 	const struct head *head = account_head(a, p);
 	json_t *json = json_object(), *key = json_object();
-	struct quota quota;
 	char text[64];
 
 	json_object_set_new(key, "comm", *p->comm ? plumb_json_text(p->comm) : json_null());
@@ -62,11 +61,11 @@ static json_t *part_json(const struct account *a, const struct part *p)
 				    json_pack("{s:o, s:i}", "comm",
 					      plumb_json_text(p->process.comm), "pid",
 					      p->process.pid));
-	if (p->cause == CAUSE_QUOTA && quota_of(p->pid, &quota))
+	if (p->quota)
 		json_object_set_new(json, "quota",
-				    json_pack("{s:s, s:o, s:o}", "cgroup", quota.cgroup, "ns",
-					      plumb_json_u64(quota.limit * 1000), "period_ns",
-					      plumb_json_u64(quota.period * 1000)));
+				    json_pack("{s:s, s:o, s:o}", "cgroup", p->quota->cgroup, "ns",
+					      plumb_json_u64(p->quota->limit * 1000), "period_ns",
+					      plumb_json_u64(p->quota->period * 1000)));
 	if (*p->other.comm) {
 		json_object_set_new(json, "by", other_json(&p->other));
 		if (p->cause == CAUSE_TAKEN)

@@ -7,6 +7,7 @@
 #include <plumb/stacks/stacks.h>
 
 #include "peers.h"
+#include "quota.h"
 
 static int by_text(const void *a, const void *b)
 {
@@ -54,6 +55,10 @@ static void trim_other(struct part *part)
 	case CAUSE_PROCESS:
 	case CAUSE_PEER:
 		other->tid = 0;
+		break;
+	case CAUSE_QUOTA:
+		part->quota = quota_of(part->pid);
+		*other = (struct wall_other){};
 		break;
 	case CAUSE_KTHREAD:
 		other->tid = other->pid = other->call = 0;
@@ -120,7 +125,7 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 	clue.served = peer_text(r->run, key->peer, part->pid, peer, sizeof(peer));
 	part->peer = part_text(peer);
 	if (!clue.served)
-		peer_process(r->run, key->peer, part->pid, &part->process);
+		peer_process(r->run, key->peer, part->pid, key->other.pid, &part->process);
 	plumb_frames_name(&frames, r->run->instance.bpf.object, &key->stack);
 	clue.frames = (const char *const *)frames.text;
 	clue.n = frames.n_kernel;

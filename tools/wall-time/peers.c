@@ -42,7 +42,7 @@ static bool is_loopback(const struct wall_peer *p)
 	       (!memcmp(p->address, mapped, sizeof(mapped)) && p->address[12] == 127);
 }
 
-void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid,
+void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid, uint32_t waker,
 		  struct plumb_peer *process)
 {
 	const struct bpf_map *map =
@@ -61,7 +61,7 @@ void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid,
 	d.local_port = peer.local;
 	d.remote_port = peer.port;
 	d.inode = key; /* by which answers are kept */
-	plumb_peer_find(&d, pid, 0, process);
+	plumb_peer_find(&d, pid, waker, process);
 }
 
 bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size)

@@ -14,6 +14,9 @@
  */
 bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *text, size_t size);
 
-/* The process of this machine at the other end of a connection over a loopback address; else 0. */
-void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid,
+/*
+ * The process of this machine at the other end of a connection over a loopback address; of several,
+ * the WAKER of process PID; else 0.
+ */
+void peer_process(const struct plumb_run *run, uint64_t key, uint32_t pid, uint32_t waker,
 		  struct plumb_peer *process);

@@ -2,7 +2,6 @@
 /* quota: the CPU quota of a process, as its cgroups have it when a report is made. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct quota {
@@ -10,5 +9,5 @@ struct quota {
 	char cgroup[256]; /* that has it, of the hierarchy with the cpu controller; escaped */
 };
 
-/* False: the process has none, or is gone. */
-bool quota_of(uint32_t pid, struct quota *quota);
+/* Equal ones are the same; NULL: the process has none, or is gone. */
+const struct quota *quota_of(uint32_t pid);

@@ -61,7 +61,7 @@ static const char *lock_of(const struct part *p, const char *call)
 			return " (lock of the address space)";
 	if (strcmp(call, "futex") != 0)
 		return "";
-	return op == FUTEX_WAIT_BITSET ? " (condition or semaphore)"
+	return op == FUTEX_WAIT_BITSET ? " (condition, semaphore or lock)"
 	       : op == FUTEX_LOCK_PI   ? " (lock with priority inheritance)"
 				       : " (lock)";
 }
@@ -70,7 +70,6 @@ static const char *lock_of(const struct part *p, const char *call)
 static const char *where(const struct part *p, char *text, size_t size)
 {
 	char call[48], disk[32], comm[PLUMB_ESCAPED], limit[32], period[32];
-	struct quota quota;
 	size_t n;
 
 	story_call(p, call, sizeof(call));
@@ -85,11 +84,13 @@ static const char *where(const struct part *p, char *text, size_t size)
 	if (p->process.pid)
 		snprintf(text + n, size - n, ", %s/%u", comm, p->process.pid);
 	n = strlen(text);
-	if (p->cause == CAUSE_QUOTA && quota_of(p->pid, &quota))
-		snprintf(text + n, size - n, "%s of each %s: cgroup %s",
-			 plumb_format_time(quota.limit * 1000, PLUMB_AUTO, limit, sizeof(limit)),
-			 plumb_format_time(quota.period * 1000, PLUMB_AUTO, period, sizeof(period)),
-			 quota.cgroup);
+	if (p->quota)
+		snprintf(
+			text + n, size - n, "%s of each %s: cgroup %s",
+			plumb_format_time(p->quota->limit * 1000, PLUMB_AUTO, limit, sizeof(limit)),
+			plumb_format_time(p->quota->period * 1000, PLUMB_AUTO, period,
+					  sizeof(period)),
+			p->quota->cgroup);
 	n = strlen(text);
 	if (p->device)
 		snprintf(text + n, size - n, "%son %s", n ? ", " : "",
@@ -105,31 +106,17 @@ static const char *head_text(const struct head *h, char *text, size_t size)
 
 	other_name(&part, text, size);
 	n = strlen(text);
+	if (h->more)
+		n += snprintf(text + n, size - n, " and %zu other%s", h->more,
+			      h->more == 1 ? "" : "s");
 	n += snprintf(text + n, size - n, " held it");
 	if (h->passed)
-		snprintf(text + n, size - n, ", %zu other%s passed it on", h->passed,
-			 h->passed == 1 ? "" : "s");
+		snprintf(text + n, size - n, ", %zu %spassed it on", h->passed,
+			 h->more          ? ""
+			 : h->passed == 1 ? "other "
+					  : "others ");
 	return text;
 }
-
-const char *story_detail(const struct account *a, const struct part *p, char *text, size_t size)
-{
-	const struct head *head = account_head(a, p);
-	char other[PLUMB_ESCAPED + 64];
-	int n;
-
-	where(p, text, size);
-	n = strlen(text);
-	if (head)
-		snprintf(text + n, size - n, "%s%s", n ? "; " : "",
-			 head_text(head, other, sizeof(other)));
-	else if (p->other.kind && *p->other.comm)
-		snprintf(text + n, size - n, "%s%s", n ? ", by " : "by ",
-			 other_name(p, other, sizeof(other)));
-	return text;
-}
-
-/* --- the tree --- */
 
 /* Parts of one cause that differ only in the other thread, or the waiting one. */
 struct branch {
@@ -145,6 +132,36 @@ static bool is_of(const struct branch *b, const struct part *p)
 	       b->part->device == p->device && !strcmp(b->part->place, p->place) &&
 	       !strcmp(b->part->peer, p->peer);
 }
+
+/* Whether P is most of what threads did there, whoever the other thread was. */
+static bool is_most(const struct account *a, const struct part *p)
+{
+	const struct branch b = {.part = p};
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		ns += is_of(&b, &a->parts[i]) ? a->parts[i].ns : 0;
+	return 2 * p->ns >= ns;
+}
+
+const char *story_detail(const struct account *a, const struct part *p, char *text, size_t size)
+{
+	const struct head *head = account_head(a, p);
+	char other[PLUMB_ESCAPED + 64];
+	int n;
+
+	where(p, text, size);
+	n = strlen(text);
+	if (head)
+		snprintf(text + n, size - n, "%s%s", n ? "; " : "",
+			 head_text(head, other, sizeof(other)));
+	else if (p->other.kind && *p->other.comm)
+		snprintf(text + n, size - n, "%s%s%s", n ? ", by " : "by ",
+			 other_name(p, other, sizeof(other)), is_most(a, p) ? "" : " and others");
+	return text;
+}
+
+/* --- the tree --- */
 
 static void extend(struct branch *b, const struct part *p)
 {
@@ -322,6 +339,10 @@ static void print_sentence(const struct account *a, const struct plumb_options *
 	const struct part *most;
 	int n;
 
+	if (!a->threads) {
+		fputs("no such thread was seen\n", out);
+		return;
+	}
 	plumb_escape(comm, a->comm, sizeof(comm));
 	if (2 * a->most < a->ns)
 		snprintf(comm, sizeof(comm), "%zu programs", a->programs);
