@@ -283,11 +283,13 @@ check() {
 				| (map(.sum) | add) >= $all * 0.5 and (map(.max) | max) > 50000000'
 		evidence who-throttles.json who-throttles.err over.before over.after over.truth
 		# The kernel's account begins a little later: from 6.18 on when the thread next tries to return to user mode.
+		# Of a wait with more turns of others than are kept the beginning is unknown, which may be where others run much.
 		holds "--who: the quota is a part of its own, at least as long as the kernel says, with the cgroup and its limit" who-throttles.json \
 			'($from | tonumber) as $from | ($to | tonumber) as $to | ($truth[0].calls[] | select(.comm == "c-victim")) as $t
+				| ([$last.who.meanwhile[] | select(.what == "unknown").sum] | add // 0) as $unknown
 				| [$last.who.meanwhile[] | select(.what == "quota")] | length == 1
-				and (.[0] | .quota == 10000000 and .period == 100000000 and .cgroup == $cgroup
-				and .sum >= ($to - $from) * 0.9 - 20000000 and .sum <= $t.wall - $t.cpu + 0.03 * $t.wall)' --slurpfile truth over.truth \
+				and (.[0] | .sum >= ($to - $from) / 2 and .quota == 10000000 and .period == 100000000 and .cgroup == $cgroup
+				and .sum + $unknown >= ($to - $from) * 0.9 - 20000000 and .sum <= $t.wall - $t.cpu + 0.03 * $t.wall)' --slurpfile truth over.truth \
 			--arg from "$(throttled_ns over.before)" --arg to "$(throttled_ns over.after)" --arg cgroup "$(cat over.cgroup)"
 	else
 		skip "a thread whose cgroup is throttled waits" "no controller of CPU quotas is mounted"
