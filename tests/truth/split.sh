@@ -253,8 +253,13 @@ check() {
 			wrong += sum < 97 || sum > 103
 		}
 		END { exit !(rows >= 3 && !wrong) }' table.json
-	claim "... and of a band that differs those above 5 %" \
-		grep -qE '^  (p[0-9.]+-[0-9.]+|above p[0-9.]+), [0-9]+ calls?:( (on-cpu|preempted|blocked|runq|return) [0-9]+ %,?)+$' table.json
+	# Which do differ is up to chance, on a busy machine.
+	if grep -qE '^  (p[0-9]|above p)' table.json; then
+		is "... and of a band that differs those above 5 %" "$(grep -E '^  (p[0-9]|above p)' table.json | grep -vE \
+			'^  (p[0-9.]+-[0-9.]+|above p[0-9.]+), [0-9]+ calls?:( (on-cpu|preempted|blocked|runq|return) [0-9]+ %,?)+$')" ""
+	else
+		skip "... and of a band that differs those above 5 %" "none does in this run"
+	fi
 	like "the hooks are told, and how stable they are" "$(sed -n '/^mechanism:/,/^[^ m]/p' table.json | tr -s ' \n' ' ')" \
 		'sched_switch, sched_waking \((unstable: kernel functions|stable-ish: arguments of scheduler tracepoints)\)'
 }

@@ -12,8 +12,7 @@
 
 /* Of a thread's time: half in one place where it waits for work, or for an answer, is for work; */
 #define IDLE_SHARE 2
-/* nearly all, where a lock looks the same; it serves others if it waits for work for more than
- * that. */
+/* nearly all, where a lock looks the same; more than a twentieth: it serves others. */
 #define POOL_PERCENT 90
 #define SERVES_SHARE 20
 
@@ -178,8 +177,9 @@ static void judge_thread(struct part *parts, size_t n, int64_t life)
 	size_t i, j, k;
 
 	for (i = 0; i < n; i++)
-		if (parts[i].work == WORK_CLIENT || parts[i].work == WORK_WAIT)
-			serving += parts[i].ns;
+		serving += parts[i].work == WORK_CLIENT ? life
+			   : parts[i].work == WORK_WAIT ? parts[i].ns
+							: 0;
 	for (i = 0; i < n; i = j) {
 		here = 0;
 		for (j = i; j < n && !by_thread(&parts[i], &parts[j]); j++)
