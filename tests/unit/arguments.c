@@ -13,9 +13,9 @@ static const struct {
 };
 
 static const char *const kinds[] = {
-	"fd",    "dirfd",   "ptr",      "hex",        "int",       "long",       "off",   "size",
-	"octal", "mode",    "ms",       "signal",     "futex",     "fcntl",      "sleep", "until",
-	"=",     "timeval", "timespec", "futex_time", "futex_ptr", "futex_value"};
+	"fd",    "dirfd", "ptr",     "pollfds",  "hex",        "int",       "long",       "off",
+	"size",  "octal", "mode",    "ms",       "signal",     "futex",     "fcntl",      "sleep",
+	"until", "=",     "timeval", "timespec", "futex_time", "futex_ptr", "futex_value"};
 
 static bool is_kind(const char *word)
 {
