@@ -81,6 +81,12 @@ for width in 40 80; do
 		'clock_nanosleep\(CLOCK_[A-Z]*,[^)]*\)=0;wokenbyatimerofftheCPU1[.]0[0-9]*s,blocked:.*do_nanosleep'
 done
 
+# Where the rest of a line has no room beside the indentation.
+for width in 1 13 14; do
+	claim "on $width columns it ends" timeout 30 "$cli_top/tests/on-terminal" 24 $width \
+		sh -c 'exec "$@" 2>/dev/null' sh "$bin/syscall-slower" --no-calibrate --stacks 100ms "${workload[@]}"
+done
+
 # A colour says that figures are of a sample: on a terminal, unless it is refused.
 loses=(syscall-slower --buffer=4K 1ns -s getppid -- /usr/bin/python3 -I -c 'import os
 for i in range(100000): os.getppid()')

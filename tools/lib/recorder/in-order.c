@@ -13,6 +13,7 @@
 
 /* The columns of a time, below which what does not fit into a line goes on. */
 #define INDENT 13
+#define LEAST  40 /* columns: a narrower terminal wraps lines itself */
 
 /* ns: maximum time from an event's end until its record arrives here, if the tool has no other. */
 #define ON_ITS_WAY 10000000
@@ -171,14 +172,15 @@ static int print_settled(struct plumb_in_order *o, size_t settled)
 	size_t size = 0;
 	char *text = NULL, *folded = NULL;
 	FILE *out = open_memstream(&text, &size);
-	int err = out ? 0 : -errno;
+	int err = out ? 0 : -errno, width;
 
 	for (size_t i = 0; i < settled && !err; i++)
 		err = print_one(o, o->list + i * o->size, out);
 	if (out && fclose(out) && !err)
 		err = -errno;
 	if (!err && !o->run->options.json && isatty(STDOUT_FILENO)) {
-		folded = fold(text, plumb_output_width(stdout), &size);
+		width = plumb_output_width(stdout);
+		folded = fold(text, width < LEAST ? LEAST : width, &size);
 		err = folded ? 0 : -ENOMEM;
 	}
 	if (!err)
