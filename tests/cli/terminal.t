@@ -78,7 +78,7 @@ for width in 40 80; do
 	sed -i '/^$/,$d' "$out"
 	claim "no line of a call is wider than $width columns" test "$(widest)" -le $width
 	like "and nothing of it is lost" "$(tr -d ' \n' <"$out")" \
-		'clock_nanosleep\(CLOCK_[A-Z]*,[^)]*\)=0;wokenbyatimerofftheCPU1[.]0[0-9]*s,blocked:.*do_nanosleep'
+		'clock_nanosleep\(CLOCK_[A-Z]*,[^)]*\)=0;wokenbyatimer.*offtheCPU1[.]0[0-9]*s,blocked:.*do_nanosleep'
 done
 
 # Where the rest of a line has no room beside the indentation.
