@@ -76,6 +76,15 @@ run() {
 	open_gate mutex end
 	finish mutex "$pid"
 
+	start renamed causes renamed 600
+	attach renamed -p "$pid" -c c-victim
+	attached
+	open_gate renamed go
+	await 60 [ -e renamed.gates/done ]
+	detach renamed
+	open_gate renamed end
+	finish renamed "$pid"
+
 	also who_has_it
 
 	start sender sends 127.0.0.1,23,1000000,stall:5
@@ -212,6 +221,11 @@ check() {
 	holds "-p of another process has none of these" other.json \
 		'all($last.rows[]; .key.comm != "stays-reader")'
 
+	evidence renamed.json renamed.err renamed.truth
+	holds "a thread that is not of the name of -c any more has no more time" renamed.json '$truth[0].calls[0] as $t
+		| ([$last.rows[].sum] | add) as $sum | all($last.rows[]; .key.comm == "c-victim")
+			and $sum >= 0.9 * $t.cause[0] and $sum <= $t.cause[1] + $last.elapsed_ns - $t.wall and $last.in_flight == []' \
+		--slurpfile truth renamed.truth
 	below "who woke is a key: process, thread and name" woken stay_in_pipe waking \
 		"{\"comm\": \"stays-reader\", \"waker\": {\"event\": \"wakeup\", \"context\": \"thread\", \"pid\": $(cat waking.pid), \"tid\": $(cat waking.pid), \"comm\": \"stays\"}}"
 	holds "... with --wakers its stack: the kernel writes the pipe below its own functions" woken.json \

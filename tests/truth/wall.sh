@@ -47,8 +47,12 @@ limits() {
 		attach of-quota -p "$pid"
 		between quota of-quota
 		cat "$limited/cpu.stat" >cpu.stat
+		start napping causes napping 2000
+		echo "$pid" >"$limited/cgroup.procs"
+		attach of-napping -p "$pid"
+		between napping of-napping
 	else
-		echo "no cgroup has a CPU quota here" >quota.skip
+		echo "no cgroup has a CPU quota here" | tee quota.skip >napping.skip
 	fi
 	everything || return 0
 	if limited memory memory.high=16777216; then
@@ -175,7 +179,13 @@ run() {
 
 	start parts causes mutex 2000
 	attach of-parts -p "$pid" 0.3
-	between parts of-parts
+	attach few -p "$pid" --max-keys=150
+	between parts of-parts few
+
+	start renamed causes renamed 1000
+	attach of-renamed -p "$pid" -c c-victim
+	attach of-later -p "$pid" -c c-later
+	between renamed of-renamed of-later
 
 	! everything || spins
 	stops
@@ -279,6 +289,11 @@ check() {
 	fi
 	# The kernel's account is of the cgroup, on all CPUs; its own one of a thread may have other waits for a CPU.
 	known quota quota 2 "[.low, $(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' cpu.stat 2>/dev/null)] | min"
+	if known napping quota 3 0 .high; then
+		judge of-napping napping quota '.taken = ([rows[] | select(.cause == "runnable" and .by.comm != "c-burner").sum] | total)
+			| must(.sum >= 0.2 * .wall and .sum + .taken >= .low - 0.03 * .wall)' "... also from its wakeups on"
+		by napping quota '.quota.cgroup | test("/plumb-quota-[0-9]+$")' "... and the cgroup is named"
+	fi
 	known memory memory.high 2
 	if known mutex thread 7; then
 		by mutex thread '.held_by.comm == "c-holder" and .syscall == "futex"' "the thread that held the mutex is named"
@@ -337,6 +352,12 @@ check() {
 
 	judge of-parts parts thread 'must(about(.low; .high) and ($all | length > 5))' "intervals have the time of the whole"
 	adds_up of-parts 7
+	judge few parts thread 'must(about(.low; .high) and ([$last.rows[] | select(.cause == "thread" and (.by.tid | not)).sum] | total) > .sum / 2)' \
+		"few rows: wakers are not told from one another, and the time is told"
+	judge of-renamed renamed timer 'must(all($last.rows[]; .key.comm == "c-victim") and $last.wall_ns >= .low - 0.03 * .wall
+		and $last.wall_ns <= .high + .outside + 0.03 * .wall)' "who is not of that name any more has no more time"
+	judge of-later renamed timer 'must(all($last.rows[]; .key.comm == "c-later") and $last.wall_ns >= .wall - .high - 0.03 * .wall
+		and $last.wall_ns <= .wall - .low + .outside + 0.03 * .wall)' "... and who is from then on has none from before"
 
 	if everything; then
 		evidence of-spin.json of-spin.err spin.truth

@@ -174,6 +174,28 @@ static void ask(struct worker *w)
 	}
 }
 
+/* Whenever its nap is over it wants a CPU. */
+static void nap_late(struct worker *w)
+{
+	const struct clocks began = clocks_now();
+
+	for (; now_ns() < w->until; w->count++)
+		pause_ns(3 * MS);
+	w->low = w->high = clocks_since(&began).delay;
+}
+
+static void be_renamed(struct worker *w)
+{
+	const uint64_t began = now_ns(), half = began + (w->until - began) / 2;
+
+	while (now_ns() < half)
+		pause_ns(7 * MS);
+	w->low = w->high = now_ns() - began;
+	rename_self("c-later");
+	while (now_ns() < w->until)
+		pause_ns(7 * MS);
+}
+
 static void be_asleep(struct worker *w)
 {
 	struct clocks began;

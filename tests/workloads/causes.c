@@ -9,6 +9,8 @@ const char usage[] =
 	"For MS, let time of threads go into one CAUSE:\n"
 	"  hog      a thread computes beside another process of nice 5, on one CPU\n"
 	"  quota    a thread computes (in a cgroup with a quota)\n"
+	"  napping  a thread naps beside another one that computes (in a cgroup with a quota)\n"
+	"  renamed  a thread naps, after half of the time as c-later; the cause is the first half\n"
 	"  inside   a thread makes long calls beside another process of nice 5, on one CPU\n"
 	"  confined a thread makes long calls (in a cgroup with a quota)\n"
 	"  memory   a thread touches ever more memory (in a cgroup with memory.high)\n"
@@ -47,6 +49,8 @@ static const struct cause {
 } causes[] = {
 	{"hog", begin_hog, {{"c-victim", be_delayed, 1}}},
 	{"quota", NULL, {{"c-victim", be_delayed, 1}}},
+	{"napping", NULL, {{"c-victim", nap_late, 1}, {"c-burner", compute, 1}}},
+	{"renamed", NULL, {{"c-victim", be_renamed, 1}}},
 	{"inside", begin_inside, {{"c-victim", be_inside, 1}}},
 	{"confined", begin_confined, {{"c-victim", be_inside, 1}}},
 	{"memory", NULL, {{"c-victim", take_memory, 1}}},

@@ -168,8 +168,17 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	struct offcpu_thread *t;
 	__s32 *kernel;
 
-	if (!filter_thread(task) || !filter_entry(task))
+	if (!filter_thread(task))
 		return;
+	if (!filter_entry(task)) {
+		/* It was renamed, or moved to another cgroup: what it did before is over. */
+		t = filter_may_have_lost() ? inflight_get(task) : NULL;
+		if (t) {
+			came_back(t, task, cpu, now);
+			inflight_drop(task);
+		}
+		return;
+	}
 	t = inflight_make(task);
 	if (!t) {
 		ledger_count(cpu, no_state);

@@ -26,7 +26,8 @@ struct part {
 	uint32_t pid;
 	uint32_t tid; /* 0: of several */
 	int64_t ns;
-	uint64_t count; /* times; samples of time on the CPU */
+	struct plumb_meanwhile waiter; /* of one thread that lacked a CPU; kind 0: not known */
+	uint64_t count;                /* times; samples of time on the CPU */
 	size_t threads;
 	const struct plumb_stack_key *stack; /* of one stack, until parts are joined; NULL: none */
 };

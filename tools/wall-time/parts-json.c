@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <plumb/core/json.h>
 #include <plumb/functions/disk.h>
+#include <plumb/meanwhile/meanwhile.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "heads.h"
@@ -64,13 +65,15 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	if (p->quota)
 		json_object_set_new(json, "quota",
 				    json_pack("{s:s, s:o, s:o}", "cgroup", p->quota->cgroup, "ns",
-					      plumb_json_u64(p->quota->limit * 1000), "period_ns",
-					      plumb_json_u64(p->quota->period * 1000)));
+					      plumb_json_u64(p->quota->limit), "period_ns",
+					      plumb_json_u64(p->quota->period)));
+	if (p->cause == CAUSE_TAKEN && p->waiter.kind)
+		json_object_set_new(json, "waiter", plumb_meanwhile_json(NULL, &p->waiter, p->ns));
 	if (*p->other.comm) {
 		json_object_set_new(json, "by", other_json(&p->other));
 		if (p->cause == CAUSE_TAKEN)
 			json_object_set_new(json_object_get(json, "by"), "nice",
-					    p->other.nice == WALL_REALTIME
+					    p->other.nice == PLUMB_REALTIME
 						    ? json_null()
 						    : json_integer(p->other.nice));
 	}

@@ -35,6 +35,7 @@ struct part *part_add(struct account *a, struct life *life, int64_t ns, uint64_t
 		part->pid = life->pid;
 		part->tid = life->tid;
 		memcpy(part->comm, life->comm, sizeof(part->comm));
+		part->waiter = life->waiter;
 	}
 	return part;
 }
@@ -57,7 +58,6 @@ static void trim_other(struct part *part)
 		other->tid = 0;
 		break;
 	case CAUSE_QUOTA:
-		part->quota = quota_of(part->pid);
 		*other = (struct wall_other){};
 		break;
 	case CAUSE_KTHREAD:
@@ -122,6 +122,11 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 	};
 	char peer[64];
 
+	if (key->kind == WALL_THROTTLED) {
+		part->cause = CAUSE_QUOTA;
+		part->quota = quota_of(r->run->instance.bpf.object, &key->quota);
+		return;
+	}
 	clue.served = peer_text(r->run, key->peer, part->pid, peer, sizeof(peer));
 	part->peer = part_text(peer);
 	if (!clue.served)

@@ -7,6 +7,7 @@
 #include <plumb/core/memory.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
+#include <plumb/meanwhile/meanwhile.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "heads.h"
@@ -29,6 +30,12 @@ const char *story_call(const struct part *p, char *text, size_t size)
 	return text;
 }
 
+/* A thread of the process itself has a number, unless there were too many to tell them apart. */
+static bool is_other_told(const struct part *p)
+{
+	return *p->other.comm && (p->cause != CAUSE_THREAD || p->other.tid);
+}
+
 /* "orders/7024" */
 static const char *other_name(const struct part *p, char *text, size_t size)
 {
@@ -40,7 +47,7 @@ static const char *other_name(const struct part *p, char *text, size_t size)
 	n = snprintf(text, size, "%s", comm);
 	if (o->tid || o->pid)
 		n += snprintf(text + n, size - n, "/%u", o->tid ?: o->pid);
-	if (p->cause == CAUSE_TAKEN && o->nice == WALL_REALTIME)
+	if (p->cause == CAUSE_TAKEN && o->nice == PLUMB_REALTIME)
 		snprintf(text + n, size - n, " (real-time)");
 	else if (p->cause == CAUSE_TAKEN && o->nice)
 		snprintf(text + n, size - n, " (nice %d)", o->nice);
@@ -85,12 +92,10 @@ static const char *where(const struct part *p, char *text, size_t size)
 		snprintf(text + n, size - n, ", %s/%u", comm, p->process.pid);
 	n = strlen(text);
 	if (p->quota)
-		snprintf(
-			text + n, size - n, "%s of each %s: cgroup %s",
-			plumb_format_time(p->quota->limit * 1000, PLUMB_AUTO, limit, sizeof(limit)),
-			plumb_format_time(p->quota->period * 1000, PLUMB_AUTO, period,
-					  sizeof(period)),
-			p->quota->cgroup);
+		snprintf(text + n, size - n, "%s of each %s: cgroup %s",
+			 plumb_format_time(p->quota->limit, PLUMB_AUTO, limit, sizeof(limit)),
+			 plumb_format_time(p->quota->period, PLUMB_AUTO, period, sizeof(period)),
+			 p->quota->cgroup);
 	n = strlen(text);
 	if (p->device)
 		snprintf(text + n, size - n, "%son %s", n ? ", " : "",
@@ -155,7 +160,7 @@ const char *story_detail(const struct account *a, const struct part *p, char *te
 	if (head)
 		snprintf(text + n, size - n, "%s%s", n ? "; " : "",
 			 head_text(head, other, sizeof(other)));
-	else if (p->other.kind && *p->other.comm)
+	else if (p->other.kind && is_other_told(p))
 		snprintf(text + n, size - n, "%s%s%s", n ? ", by " : "by ",
 			 other_name(p, other, sizeof(other)), is_most(a, p) ? "" : " and others");
 	return text;
@@ -168,7 +173,7 @@ static void extend(struct branch *b, const struct part *p)
 	b->ns += p->ns;
 	if (p->threads > b->threads)
 		b->threads = p->threads;
-	if (*p->other.comm && b->n_others < OTHERS)
+	if (is_other_told(p) && b->n_others < OTHERS)
 		b->others[b->n_others++] = p;
 }
 
@@ -256,6 +261,8 @@ static void print_branch(const struct account *a, const struct plumb_options *o,
 	size_t n;
 
 	where(b->part, text, sizeof(text));
+	if (b->part->cause == CAUSE_TAKEN && b->part->waiter.kind && b->threads == 1)
+		plumb_meanwhile_text(NULL, &b->part->waiter, text, sizeof(text));
 	n = strlen(text);
 	if (head)
 		snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "",

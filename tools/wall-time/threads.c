@@ -141,6 +141,7 @@ static struct seen {
 	uint32_t pid, tid;
 	uint64_t from, until, came;
 	struct wall_key *key;
+	struct plumb_meanwhile waiter;
 } * seen;
 static size_t n_seen;
 
@@ -150,7 +151,8 @@ static void keep_state(void *context, const struct plumb_state *state)
 	const struct bpf_object *o = run->instance.bpf.object;
 	const uint64_t until = word(o, state->value, "until");
 
-	if (!until)
+	if (!until || member(o, state->value, "how") == WALL_IS_OUT ||
+	    !plumb_thread_is_named(&run->options, state->pid, state->tid))
 		return;
 	*plumb_append(seen, n_seen) = (struct seen){
 		.pid = state->pid,
@@ -160,6 +162,9 @@ static void keep_state(void *context, const struct plumb_state *state)
 		.came = plumb_states_came(run, word(o, state->value, "task")),
 		.key = off_key(o, state->value),
 	};
+	memcpy(&seen[n_seen - 1].waiter,
+	       (const char *)state->value + plumb_states_offset(o, "wall_thread", "waiter"),
+	       sizeof(seen->waiter));
 }
 
 void lives_look(const struct plumb_run *run)
@@ -192,6 +197,7 @@ static void take_seen(struct looking *l, const struct seen *s)
 		life->on = ns;
 	life->off = ns - life->on;
 	life->off_key = s->key;
+	life->waiter = s->waiter;
 }
 
 /* A thread without a state has not left its CPU, or not got one, since the trace began. */

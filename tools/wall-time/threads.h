@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/bpf/sched/meanwhile.h>
 #include <plumb/core/run.h>
 #include <plumb/core/snapshot.h>
 #include <plumb/inflight/inflight.h>
@@ -24,6 +25,8 @@ struct life {
 	uint64_t in_rows;  /* ns since the trace began */
 	int64_t ns;        /* of the report */
 	struct spot first; /* when the trace began */
+	/* Of a live one: as it was when it last waited long for a CPU; kind 0: it has not. */
+	struct plumb_meanwhile waiter;
 	bool alive;
 	/* Of a live one at the end, ns that are in no row: */
 	uint64_t off, on; /* since it left its CPU; and on the CPU that it got since */

@@ -6,6 +6,7 @@
 #include "wall-time.h"
 #include <plumb/bpf/core/common.bpf.h>
 #define SCHED_WAKERS
+#define MEANWHILE_ADD
 #define PLUMB_KEY struct wall_key
 
 struct wall_thread {
@@ -21,18 +22,20 @@ struct wall_thread {
 	__u32 device;
 	__u32 busy; /* its time is being added */
 	__u64 peer;
+	struct plumb_meanwhile waiter; /* it waited long for a CPU; kind 0: it has not */
 };
 
 #define PLUMB_THREAD struct wall_thread
 #include <plumb/bpf/core/cpus.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/core/inflight.bpf.h>
-#include <plumb/bpf/sched/sched.bpf.h>
+#include <plumb/bpf/sched/meanwhile.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 #include "descriptor.bpf.h"
+#include "rows.bpf.h"
 
 /* include/linux/sched.h */
 #define TASK_STOPPED 0x0004
@@ -51,137 +54,6 @@ struct {
 struct task_struct___io {
 	unsigned int in_iowait : 1;
 } __attribute__((preserve_access_index));
-
-_Static_assert(WALL_REALTIME == PLUMB_REALTIME, "as in turns");
-
-/* --- rows --- */
-
-/*
- * The key that a CPU's program fills in: on the stacks of functions that call one another there is
- * no room for several.
- */
-PLUMB_MAP(wall_keys, PERCPU_ARRAY, 1, __u32, struct wall_key);
-
-static __always_inline struct wall_key *new_key(enum wall_kind kind)
-{
-	__u32 zero = 0;
-	struct wall_key *key = bpf_map_lookup_elem(&wall_keys, &zero);
-
-	if (!key)
-		return NULL;
-	__builtin_memset(key, 0, sizeof(*key));
-	key->stack.kernel = key->stack.user = PLUMB_NO_STACK;
-	key->kind = kind;
-	return key;
-}
-
-static __always_inline void add_time(struct task_struct *task, const struct wall_key *key, __u64 ns)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct plumb_totals *totals = totals_of(key_cpu_slot(task, key, cpu), cpu);
-
-	if (!totals)
-		return;
-	totals_add_call(totals, 0);
-	totals_add_time(totals, ns);
-}
-
-/*
- * The current thread waited NS for a CPU that was another thread's: turn INDEX of CPU, or unknown
- * ones.  As a global function it is verified only once, not in each round of the loop.
- */
-__noinline int add_turn(__u32 cpu, __u32 index, __u64 ns)
-{
-	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
-	struct wall_key *key = new_key(WALL_RUNNABLE);
-	struct sched_turn *turn;
-
-	if (!key)
-		return 0;
-	if (turns && index < SCHED_TURNS) {
-		turn = &turns->all[index];
-		key->other.kind = turn->tid ? PLUMB_PREEMPTER : PLUMB_PREEMPTER_IDLE;
-		if (turn->tid) {
-			key->other.pid = turn->pid;
-			key->other.tid = turn->tid;
-			key->other.nice = turn->nice;
-			__builtin_memcpy(key->other.comm, turn->comm, sizeof(key->other.comm));
-		}
-	}
-	add_time(current_task(), key, ns);
-	return 0;
-}
-
-/* The current thread waited from FROM to TO for CPU; the latest turns there are looked at. */
-__noinline int add_wait(__u32 cpu, __u64 from, __u64 to)
-{
-	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
-	__u64 end = to, ended, before;
-	__u32 i, at;
-
-	if (!turns || from >= to)
-		return 0;
-	for (i = 0; i < SCHED_TURNS - 1 && end > from; i++) {
-		at = (turns->n - 1 - i) & (SCHED_TURNS - 1);
-		ended = turns->all[at].ended;
-		before = turns->all[(at - 1) & (SCHED_TURNS - 1)].ended;
-		if (!before || before > ended)
-			break;
-		if (before >= end)
-			continue;
-		if (before < from)
-			before = from;
-		/* Who still has the CPU is in no turn. */
-		if (ended < end) {
-			add_turn(cpu, SCHED_TURNS, end - (ended > from ? ended : from));
-			end = ended > from ? ended : from;
-		}
-		if (before < end) {
-			add_turn(cpu, at, end - before);
-			end = before;
-		}
-	}
-	if (end > from)
-		add_turn(cpu, SCHED_TURNS, end - from);
-	return 0;
-}
-
-/* The current thread's sleep is over: NS of it. */
-static __always_inline void add_sleep(const struct wall_thread *t, struct task_struct *task,
-				      const struct plumb_waker *waker, __u64 ns)
-{
-	struct wall_key *key = new_key(t->how == WALL_WAS_STOPPED ? WALL_STOPPED : WALL_ASLEEP);
-
-	if (!key)
-		return;
-	key->stack.kernel = t->kernel;
-	key->stack.user = t->user;
-	key->stack.tgid = t->tgid;
-	key->stack.what = t->what;
-	key->device = t->device;
-	key->peer = t->peer;
-	key->other.kind = waker->kind;
-	/* On top of which thread an interrupt was, tells nothing, unless that was sending. */
-	if (waker->kind == PLUMB_WAKER_THREAD ||
-	    (waker->kind == PLUMB_WAKER_SOFTIRQ && waker->call)) {
-		key->other.pid = waker->pid;
-		key->other.tid = waker->tid;
-		key->other.call = waker->call;
-		__builtin_memcpy(key->other.comm, waker->comm, sizeof(key->other.comm));
-	}
-	add_time(task, key, ns);
-}
-
-/* NS without a stack. */
-static __always_inline void add_plain(struct task_struct *task, enum wall_kind kind, __u64 ns)
-{
-	struct wall_key *key = new_key(kind);
-
-	if (key)
-		add_time(task, key, ns);
-}
-
-/* --- the chain --- */
 
 /* When the time of a thread begins that is seen for the first time. */
 static __always_inline __u64 first_seen(struct task_struct *task)
@@ -223,9 +95,6 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 		if (woken > t->until)
 			add_sleep(t, task, &stay->waker, woken - t->until);
 		add_wait(cpu, woken, came);
-	} else if (t->how == WALL_WAS_THROTTLED) {
-		if (came > t->until)
-			add_plain(task, WALL_THROTTLED, came - t->until);
 	} else {
 		add_wait(t->cpu, t->until, came);
 	}
@@ -234,6 +103,15 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 		add_plain(task, WALL_ON, now - came);
 	t->until = now > came ? now : came;
 	t->ran = sched_ran(task);
+}
+
+/* The current thread is traced from NOW on, while it has a CPU. */
+static __always_inline void is_in_again(struct wall_thread *t, struct task_struct *task, __u64 now)
+{
+	t->from += now - t->until;
+	t->until = now;
+	t->ran = sched_ran(task);
+	t->how = WALL_NEVER_LEFT;
 }
 
 static __always_inline bool waits_for_io(struct task_struct *task)
@@ -285,13 +163,25 @@ static __always_inline void leaves(struct bpf_raw_tracepoint_args *ctx, struct t
 {
 	struct wall_thread *t;
 
-	if (!filter_thread(task) || !filter_entry(task))
+	if (!filter_thread(task))
 		return;
+	if (!filter_entry(task)) {
+		t = filter_may_have_lost() ? inflight_get(task) : NULL;
+		if (t && t->how != WALL_NEVER_LEFT && t->how != WALL_IS_OUT)
+			account(t, task, cpu, now);
+		if (t)
+			t->how = WALL_IS_OUT;
+		if (sched_state(task) & TASK_DEAD)
+			inflight_drop(task);
+		return;
+	}
 	t = inflight_make(task);
 	if (!t) {
 		ledger_count(cpu, no_state);
 		return;
 	}
+	if (t->how == WALL_IS_OUT)
+		is_in_again(t, task, now);
 	account(t, task, cpu, now);
 	/* It can have been woken before it had left. */
 	disk_wait_ends((__u64)task, now);
@@ -316,20 +206,44 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Its parent may end the trace before the last switch of the thread. */
-SEC("raw_tp/sched_process_exit")
-int thread_ends(void *ctx __attribute__((unused)))
+static __always_inline void account_so_far(void)
 {
 	struct task_struct *task = current_task();
 	struct wall_thread *t = plumb_live ? inflight_get(task) : NULL;
 
-	if (!t)
-		return 0;
+	if (!t || t->how == WALL_IS_OUT)
+		return;
 	t->busy = 1;
 	barrier();
 	account(t, task, bpf_get_smp_processor_id(), bpf_ktime_get_ns());
 	barrier();
 	t->busy = 0;
+}
+
+/* Its parent may end the trace before the last switch of the thread. */
+SEC("raw_tp/sched_process_exit")
+int thread_ends(void *ctx __attribute__((unused)))
+{
+	account_so_far();
+	return 0;
+}
+
+/* Before it has another name. */
+SEC("raw_tp/task_rename")
+int name_changes(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+	struct wall_thread *t;
+
+	if (ctx->args[0] != bpf_get_current_task() || !plumb_live || !wall_began)
+		return 0;
+	account_so_far();
+	/* From now on it may be of a name that is traced. */
+	if (!filter_by_comm() || !filter_thread(task))
+		return 0;
+	t = inflight_make(task);
+	if (t && (!t->until || t->how == WALL_IS_OUT))
+		is_in_again(t, task, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 
 /* Not in step with what programs and kernels do 100 or 1000 times a second. */
 #define FREQUENCY 99
+#define QUOTAS    256 /* cgroups */
 
 static __u64 frequency = FREQUENCY;
 static bool all_waits;
@@ -86,12 +87,14 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit", "cpu-clock",
-			    "block_bio_queue", "block_bio_complete", "block_split",
-			    "block_rq_complete");
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit",
+			    "task_rename", "cpu-clock", "block_bio_queue", "block_bio_complete",
+			    "block_split", "block_rq_complete");
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	bpf->config->waits = 1;
 	bpf->config->wakers = PLUMB_WAKERS_NAMES;
+	bpf->config->meanwhile = 1;
+	bpf_map__set_max_entries(skel->maps.plumb_meanwhile_paths, QUOTAS);
 	bpf->copied = copied;
 	bpf->attach = attach;
 	select_descriptors((__u64 *)skel->rodata->wall_descriptors);
@@ -207,9 +210,9 @@ int main(int argc, char **argv)
 				"or asleep and for what.",
 		.card.about =
 			"hooks:     raw tracepoints sched_switch, sched_waking (stable-ish),\n"
-			"           sched_process_exit, block_bio_queue, block_bio_complete,\n"
-			"           block_split, block_rq_complete; perf event cpu-clock,\n"
-			"           99 times a second on each CPU (stable)\n"
+			"           sched_process_exit, task_rename, block_bio_queue,\n"
+			"           block_bio_complete, block_split, block_rq_complete;\n"
+			"           perf event cpu-clock, 99 times a second on each CPU (stable)\n"
 			"kernels:   6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: each context switch of the machine, 1,000 to 1,000,000 a "
 			"second\n"

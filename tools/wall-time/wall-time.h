@@ -2,6 +2,7 @@
 /* Shared by the loader and the BPF programs of wall-time. */
 #pragma once
 
+#include <plumb/bpf/sched/meanwhile.h>
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/bpf/stack/stacks.h>
 
@@ -30,13 +31,11 @@ struct wall_other {
 		     */
 	__u32 pid, tid;
 	__u32 call; /* the system call's number and 1 in which a waker was; 0: in none */
-	__s32 nice; /* of who had the CPU; WALL_REALTIME: its policy is not a fair one */
+	__s32 nice; /* of who had the CPU, or PLUMB_REALTIME */
 	__u32 pad;
 	char comm[PLUMB_COMM_LEN];
 };
 _Static_assert(sizeof(struct wall_other) == 40, "no hidden padding in a hash key");
-
-#define WALL_REALTIME (-100)
 
 /* The other end of a socket. */
 struct wall_peer {
@@ -48,12 +47,20 @@ struct wall_peer {
 };
 _Static_assert(sizeof(struct wall_peer) == 28, "no hidden padding in a map's value");
 
+/* That was used up. */
+struct wall_quota {
+	__u64 cgroup, quota, period; /* as in struct plumb_meanwhile */
+};
+
 struct wall_key {
 	struct plumb_stack_key stack;
 	__u32 kind;
 	__u32 device; /* of the regular file that the call's descriptor is; 0: it is none */
 	__u64 peer;   /* key of wall_peers, if it is a socket; 0: it is none */
-	struct wall_other other;
+	union {
+		struct wall_other other;
+		struct wall_quota quota; /* of WALL_THROTTLED */
+	};
 };
 
 /* How a thread left its CPU: plumb_thread.how. */
@@ -62,5 +69,6 @@ enum wall_how {
 	WALL_SLEPT,
 	WALL_WAS_STOPPED,
 	WALL_WAS_PREEMPTED,
-	WALL_WAS_THROTTLED
+	WALL_WAS_THROTTLED,
+	WALL_IS_OUT, /* its name or cgroup is not one of those that are traced, for now */
 };

@@ -103,7 +103,7 @@ const char *plumb_meanwhile_text(const struct bpf_object *object, const struct p
 		snprintf(text, size, "[CPU idle]");
 		break;
 	case PLUMB_MEANWHILE_QUOTA:
-		meanwhile_path(object, k->cgroup, path, sizeof(path));
+		plumb_meanwhile_path(object, k->cgroup, path, sizeof(path));
 		snprintf(text, size, "[CPU quota used up] %s of each %s: cgroup %s",
 			 plumb_format_time(k->quota, PLUMB_AUTO, quota, sizeof(quota)),
 			 plumb_format_time(k->period, PLUMB_AUTO, period, sizeof(period)), path);
@@ -149,7 +149,7 @@ json_t *plumb_meanwhile_json(const struct bpf_object *object, const struct plumb
 									: json_null());
 	if (k->kind != PLUMB_MEANWHILE_QUOTA)
 		return j;
-	meanwhile_path(object, k->cgroup, path, sizeof(path));
+	plumb_meanwhile_path(object, k->cgroup, path, sizeof(path));
 	json_object_set_new(j, "cgroup", json_string(path));
 	json_object_set_new(j, "quota", plumb_json_u64(k->quota));
 	json_object_set_new(j, "period", plumb_json_u64(k->period));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <plumb/core/memory.h>
 #include <plumb/core/text.h>
+#include <plumb/meanwhile/meanwhile.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -89,7 +90,7 @@ void meanwhile_free(struct meanwhile_sums *sums)
 	*sums = (struct meanwhile_sums){};
 }
 
-void meanwhile_path(const struct bpf_object *object, uint64_t cgroup, char *text, size_t size)
+void plumb_meanwhile_path(const struct bpf_object *object, uint64_t cgroup, char *text, size_t size)
 {
 	const int map = bpf_object__find_map_fd_by_name(object, "plumb_meanwhile_paths");
 	char whole[PLUMB_MEANWHILE_DEPTH * PLUMB_MEANWHILE_NAME + 8] = "";

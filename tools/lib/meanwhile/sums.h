@@ -26,6 +26,3 @@ void meanwhile_free(struct meanwhile_sums *sums);
 
 /* Makes room for what there will be no room for. */
 void meanwhile_prepare(const struct bpf_object *object);
-
-/* The path of a cgroup by its key, escaped; "[unknown]". */
-void meanwhile_path(const struct bpf_object *object, uint64_t cgroup, char *text, size_t size);

@@ -145,11 +145,25 @@ static __always_inline bool filter_cgroup(void)
 	return false;
 }
 
+static __always_inline bool filter_is_over(void)
+{
+	return unlikely(plumb_config.limited) && bpf_ktime_get_boot_ns() >= plumb_deadline;
+}
+
+/*
+ * For a thread that filter_entry() rejects: true if it may have taken it under another name, or in
+ * another cgroup.
+ */
+static __always_inline bool filter_may_have_lost(void)
+{
+	return (filter_by_comm() || plumb_config.ncgroups) && !filter_is_over();
+}
+
 static __always_inline bool filter_entry(struct task_struct *task)
 {
 	__u32 pid;
 
-	if (unlikely(plumb_config.limited) && bpf_ktime_get_boot_ns() >= plumb_deadline)
+	if (filter_is_over())
 		return false;
 	if (unlikely(plumb_config.descendants)) {
 		pid = current_pid(task);

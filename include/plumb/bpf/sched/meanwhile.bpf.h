@@ -208,7 +208,7 @@ __noinline int meanwhile_at_last(__u32 cpu, __u64 ns, __u32 throttled)
 	return 0;
 }
 
-/* The waiter has waited for NS. */
+/* The waiter of meanwhile_wait_of() has waited for NS. */
 __noinline int meanwhile_waited(__u64 ns)
 {
 	struct task_struct *task = (struct task_struct *)meanwhile_waiter();
@@ -284,7 +284,6 @@ __noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
 	if (!turns || !scratch || from >= to)
 		return 0;
 	scratch->waiter = task;
-	meanwhile_waited(to - from);
 	groups = meanwhile_groups(cpu);
 	before = &turns->all[(turns->n - 1) & (SCHED_TURNS - 1)];
 	if (before->ended && before->ended < to) {
@@ -312,9 +311,18 @@ __noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
 	return 0;
 }
 
+/* The same, and who waited. */
+static __always_inline void meanwhile_tell(__u64 task, __u32 cpu, __u64 from, __u64 to)
+{
+	if (from >= to)
+		return;
+	meanwhile_wait_of(task, cpu, from, to);
+	meanwhile_waited(to - from);
+}
+
 static __always_inline void meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
 {
-	meanwhile_wait_of(bpf_get_current_task(), cpu, from, to);
+	meanwhile_tell(bpf_get_current_task(), cpu, from, to);
 }
 
 /* The thread of R has waited on its way out of a call, and has the CPU of this program now. */
@@ -324,5 +332,5 @@ static __always_inline void meanwhile_returned(const struct plumb_return *r)
 	__u64 to = stay && stay->task == r->task ? stay->began : r->ended;
 
 	if (plumb_config.meanwhile && r->cause != PLUMB_RETURN_ASLEEP)
-		meanwhile_wait_of(r->task, r->cpu, r->left, to);
+		meanwhile_tell(r->task, r->cpu, r->left, to);
 }

@@ -2,7 +2,7 @@
 /*
  * offcpu: the programs of tools that trace only how threads leave their CPU.  The tool defines what
  * is done when the current thread leaves its CPU, and, for what is known of it so far, before its
- * parent is notified of its exit.
+ * parent is notified of its exit, and before it has another name.
  */
 #pragma once
 
@@ -31,5 +31,13 @@ SEC("raw_tp/sched_process_exit")
 int thread_ends(void *ctx __attribute__((unused)))
 {
 	offcpu_ends(current_task(), bpf_get_smp_processor_id());
+	return 0;
+}
+
+SEC("raw_tp/task_rename")
+int name_changes(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (ctx->args[0] == bpf_get_current_task())
+		offcpu_ends(current_task(), bpf_get_smp_processor_id());
 	return 0;
 }
