@@ -336,7 +336,7 @@ $(B)/bench/many: tests/bench/many.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/many.d -static $< -o $@
 
-# A workload with a program of BPF: what stack-again.bpf.h says beside what the kernel does.
+# A workload with a program of BPF: what again.bpf.h says beside what the kernel does.
 $(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@

@@ -3,7 +3,7 @@
  * At each context switch of the workload: the stack is walked to, and then it is asked whether it
  * would be recognised, and whether it would be taken for one of those that this CPU had before.
  */
-#include "../../tools/offcpu-time/stack-again.bpf.h"
+#include <plumb/bpf/stack/again.bpf.h>
 #include "stack-twice.h"
 
 #define KNOWN 256 /* stacks that a CPU remembers */

@@ -30,7 +30,7 @@ func-stack get_stack: addresses of the user stack
 func-stack probe_read_user: the return address at the entry of a user function: its caller
 offcpu-time get_stack: addresses of the user stack
 skb-alloc-stacks get_stack: addresses of the kernel stack
-stack-twice get_stack: a test's: what the kernel says beside stack-again.bpf.h
+stack-twice get_stack: a test's: what the kernel says beside again.bpf.h
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from

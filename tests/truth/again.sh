@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# stack-again.bpf.h: a stack that is recognised is what the kernel's own walk says, at each switch.
+# again.bpf.h: a stack that is recognised is what the kernel's own walk says, at each switch.
 
 run() {
 	# shellcheck disable=SC2034 # by launch

@@ -179,13 +179,23 @@ run() {
 
 	start parts causes mutex 2000
 	attach of-parts -p "$pid" 0.3
-	attach few -p "$pid" --max-keys=150
-	between parts of-parts few
+	between parts of-parts
+
+	# Those that wake one another, or have their CPUs, would be 2000 rows.
+	start crowd causes crowd 1000
+	attach of-crowd -p "$pid" --max-keys=2000
+	between crowd of-crowd
 
 	start renamed causes renamed 1000
 	attach of-renamed -p "$pid" -c c-victim
 	attach of-later -p "$pid" -c c-later
 	between renamed of-renamed of-later
+
+	start renaming causes renaming 1000
+	attach of-here -p "$pid" -c c-here
+	attach of-woken -p "$pid" -c c-woken
+	attach of-nobody -p "$pid" -c c-nobody
+	between renaming of-here of-woken of-nobody
 
 	! everything || spins
 	stops
@@ -291,7 +301,7 @@ check() {
 	known quota quota 2 "[.low, $(awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' cpu.stat 2>/dev/null)] | min"
 	if known napping quota 3 0 .high; then
 		judge of-napping napping quota '.taken = ([rows[] | select(.cause == "runnable" and .by.comm != "c-burner").sum] | total)
-			| must(.sum >= 0.2 * .wall and .sum + .taken >= .low - 0.03 * .wall)' "... also from its wakeups on"
+			| must(.sum >= 0.2 * .wall and .sum + .taken + .waking >= .low - 0.03 * .wall)' "... also from its wakeups on"
 		by napping quota '.quota.cgroup | test("/plumb-quota-[0-9]+$")' "... and the cgroup is named"
 	fi
 	known memory memory.high 2
@@ -352,12 +362,22 @@ check() {
 
 	judge of-parts parts thread 'must(about(.low; .high) and ($all | length > 5))' "intervals have the time of the whole"
 	adds_up of-parts 7
-	judge few parts thread 'must(about(.low; .high) and ([$last.rows[] | select(.cause == "thread" and (.by.tid | not)).sum] | total) > .sum / 2)' \
+	judge of-crowd crowd thread 'must(about(.low; .high) and ([$last.rows[] | select(.cause == "thread" and (.by.tid | not)).sum] | total) > .sum / 2)' \
 		"few rows: wakers are not told from one another, and the time is told"
+	judge of-crowd crowd runnable 'must(.sum + .waking >= .delay - 0.03 * .wall and .sum <= .delay + 0.03 * .wall)' \
+		"who is woken before it is asleep waits for a CPU"
 	judge of-renamed renamed timer 'must(all($last.rows[]; .key.comm == "c-victim") and $last.wall_ns >= .low - 0.03 * .wall
 		and $last.wall_ns <= .high + .outside + 0.03 * .wall)' "who is not of that name any more has no more time"
 	judge of-later renamed timer 'must(all($last.rows[]; .key.comm == "c-later") and $last.wall_ns >= .wall - .high - 0.03 * .wall
 		and $last.wall_ns <= .wall - .low + .outside + 0.03 * .wall)' "... and who is from then on has none from before"
+	comm=c-here
+	judge of-here renaming user 'must($last.threads == 1 and $last.wall_ns >= .low - 0.03 * .wall
+		and $last.wall_ns <= .high + .outside + 0.03 * .wall)' "who has a name again and again has the time of that"
+	comm=c-asleep idle=true
+	judge of-woken renaming timer '.sum = $last.idle_ns
+		| must($last.threads == 1 and about(.low; .high + .outside))' "who is renamed while it is asleep is asleep"
+	comm=c-victim idle=false
+	holds "who never had the name has no time" of-nobody.json '$last.rows == [] and $last.threads == 0'
 
 	if everything; then
 		evidence of-spin.json of-spin.err spin.truth

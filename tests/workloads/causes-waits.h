@@ -196,6 +196,38 @@ static void be_renamed(struct worker *w)
 		pause_ns(7 * MS);
 }
 
+static pthread_t asleep;
+static _Atomic uint64_t woken_since; /* when that thread got its other name */
+
+static void be_renamed_asleep(struct worker *w)
+{
+	asleep = pthread_self();
+	pause_ns(w->until - now_ns());
+	w->low = w->high = now_ns() - woken_since;
+}
+
+/* Without sleeping between two names. */
+static void rename_often(struct worker *w)
+{
+	const uint64_t half = now_ns() + (w->until - now_ns()) / 2;
+	uint64_t began, to;
+
+	for (; (began = now_ns()) < w->until; w->count++) {
+		for (to = began + 2 * MS; now_ns() < to;)
+			;
+		rename_self("c-there");
+		w->low += now_ns() - began;
+		for (to += 3 * MS; now_ns() < to;)
+			;
+		rename_self(w->comm);
+		if (woken_since || now_ns() < half)
+			continue;
+		pthread_setname_np(asleep, "c-woken");
+		woken_since = now_ns();
+	}
+	w->high = w->low;
+}
+
 static void be_asleep(struct worker *w)
 {
 	struct clocks began;

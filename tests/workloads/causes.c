@@ -11,10 +11,14 @@ const char usage[] =
 	"  quota    a thread computes (in a cgroup with a quota)\n"
 	"  napping  a thread naps beside another one that computes (in a cgroup with a quota)\n"
 	"  renamed  a thread naps, after half of the time as c-later; the cause is the first half\n"
+	"  renaming a thread computes as c-here and c-there in turn, the first is the cause; "
+	"another\n"
+	"           one is asleep, and from the half on it is c-woken, which is its cause\n"
 	"  inside   a thread makes long calls beside another process of nice 5, on one CPU\n"
 	"  confined a thread makes long calls (in a cgroup with a quota)\n"
 	"  memory   a thread touches ever more memory (in a cgroup with memory.high)\n"
 	"  mutex    a thread holds a mutex for 20 of each 50 ms, 5 want it\n"
+	"  crowd    the same, and 30 want it\n"
 	"  inode    a thread is inside a write for 20 of each 50 ms, 3 write to the same file\n"
 	"  fsync    a thread writes to a file and waits for the disk\n"
 	"  read     a thread reads a file, past the page cache\n"
@@ -33,7 +37,7 @@ const char usage[] =
 	"on the CPU between the gates, and in all; \"by\" is another process, with its own.\n"
 	"Gates: ready, go, done, end. Files are made in the working directory.\n";
 
-#define MAX_WORKERS 6
+#define MAX_WORKERS 31
 
 static atomic_int ready, done;
 static uint64_t process_cpu; /* of all threads between the gates go and done */
@@ -51,10 +55,12 @@ static const struct cause {
 	{"quota", NULL, {{"c-victim", be_delayed, 1}}},
 	{"napping", NULL, {{"c-victim", nap_late, 1}, {"c-burner", compute, 1}}},
 	{"renamed", NULL, {{"c-victim", be_renamed, 1}}},
+	{"renaming", NULL, {{"c-here", rename_often, 1}, {"c-asleep", be_renamed_asleep, 1}}},
 	{"inside", begin_inside, {{"c-victim", be_inside, 1}}},
 	{"confined", begin_confined, {{"c-victim", be_inside, 1}}},
 	{"memory", NULL, {{"c-victim", take_memory, 1}}},
 	{"mutex", NULL, {{"c-victim", want_mutex, 5}, {"c-holder", hold_mutex, 1}}},
+	{"crowd", NULL, {{"c-victim", want_mutex, 30}, {"c-holder", hold_mutex, 1}}},
 	{"inode", begin_inode, {{"c-victim", want_inode, 3}, {"c-holder", hold_inode, 1}}},
 	{"fsync", begin_fsync, {{"c-victim", write_to_disk, 1}}},
 	{"read", begin_read, {{"c-victim", read_disk, 1}}},

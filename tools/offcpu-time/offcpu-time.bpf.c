@@ -30,7 +30,7 @@ struct offcpu_thread {
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/sched/offcpu.bpf.h>
 #include <plumb/bpf/sched/meanwhile.bpf.h>
-#include "stack-again.bpf.h"
+#include <plumb/bpf/stack/again.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 

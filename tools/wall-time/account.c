@@ -276,7 +276,9 @@ void account_make(struct account *a, const struct plumb_report *r, uint64_t bega
 		add_rest(a, r, &lives.all[i], &on);
 	idle_judge(a, &lives, all_waits);
 	quota_adopt(a->parts, a->n);
-	a->heads = heads_of(a->parts, a->n, &a->n_heads);
+	/* Of single threads: what others wait for is not known. */
+	if (!r->run->options.n_tids)
+		a->heads = heads_of(a->parts, a->n, &a->n_heads);
 	merge(&on);
 	for (size_t i = 0; i < on.n; i++)
 		divide(a, &on.parts[i], samples.parts, samples.n);

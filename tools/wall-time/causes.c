@@ -203,7 +203,7 @@ static bool is_call(const struct clue *c, const char *const *names)
 	return is_any(text, names);
 }
 
-static const char *const sleeps[] = {"nanosleep", "clock_nanosleep", "pause", NULL};
+static const char *const sleeps[] = {"nanosleep", "clock_nanosleep", NULL};
 static const char *const polls[] = {"epoll_wait", "epoll_pwait*", "poll", "ppoll",
 				    "select",     "pselect6",     NULL};
 static const char *const work[] = {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <plumb/core/memory.h>
 
+#include "words.h"
+
 #define LESS 4 /* than the average */
 
 /* What a thread has to do with what others wait for. */
@@ -23,6 +25,19 @@ static int by_what(const void *a, const void *b)
 	return (p->tid > q->tid) - (p->tid < q->tid);
 }
 
+/* By a lock in memory that is shared, or one of a file. */
+static bool locks_processes(const struct part *p)
+{
+	static const char *const locks[] = {"futex", "flock", "fcntl"};
+	char call[48];
+
+	words_call(p, call, sizeof(call));
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+		if (!strcmp(call, locks[i]))
+			return true;
+	return false;
+}
+
 /* Whether there is something to hold where P sleeps, unlike a pipe. */
 bool heads_is_lock(const struct part *p)
 {
@@ -32,7 +47,7 @@ bool heads_is_lock(const struct part *p)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(p->place, others[i], strlen(others[i])))
 			return false;
-	return p->cause == CAUSE_THREAD;
+	return p->cause == CAUSE_THREAD || (p->cause == CAUSE_PROCESS && locks_processes(p));
 }
 
 /* One for each thread of each WHAT. */
@@ -40,6 +55,7 @@ static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n
 {
 	struct role *roles = NULL;
 	size_t joined = 0;
+	uint32_t waker;
 
 	*n = 0;
 	for (size_t i = 0; i < n_parts; i++) {
@@ -48,9 +64,11 @@ static struct role *roles_of(const struct part *parts, size_t n_parts, size_t *n
 		if (!heads_is_lock(p))
 			continue;
 		*plumb_append(roles, *n) = (struct role){p->what, p->tid, .waited = p->ns};
-		if (p->other.tid) /* else the waker is not known */
-			*plumb_append(roles, *n) = (struct role){p->what, p->other.tid,
-								 .woke = p->ns, .other = p->other};
+		/* Of another process its first thread stands for all. */
+		waker = p->other.tid ?: p->cause == CAUSE_PROCESS ? p->other.pid : 0;
+		if (waker) /* else it is not known */
+			*plumb_append(roles, *n) =
+				(struct role){p->what, waker, .woke = p->ns, .other = p->other};
 	}
 	if (*n)
 		qsort(roles, *n, sizeof(*roles), by_what);

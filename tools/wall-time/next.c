@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The commands that go on from a story. */
 #include "story.h"
+#include "words.h"
 
 #include <plumb/core/text.h>
 #include <plumb/syscalls/syscalls.h>
@@ -49,7 +50,7 @@ static void print_command(const struct part *p, const char *filter, FILE *out)
 {
 	char call[48];
 
-	story_call(p, call, sizeof(call));
+	words_call(p, call, sizeof(call));
 	switch (p->cause) {
 	case CAUSE_USER:
 	case CAUSE_IRQ:

@@ -21,13 +21,16 @@ static int listens_on(const struct plumb_net_socket *s, const void *context)
 	return s->state == TCP_LISTEN && s->local_port == *(const uint16_t *)context ? 2 : 0;
 }
 
-static void unix_text(const struct wall_peer *peer, char *text, size_t size)
+/* Who made the other end: of a pair, often the waiting process PID itself, for another one. */
+static void unix_text(const struct wall_peer *peer, uint32_t pid, char *text, size_t size)
 {
 	char comm[PLUMB_COMM_LEN], escaped[PLUMB_ESCAPED];
 
-	if (!peer->pid)
+	if (!peer->pid || peer->pid == pid)
 		return;
 	plumb_thread_comm(peer->pid, peer->pid, comm);
+	if (!strcmp(comm, "?")) /* it has ended */
+		return;
 	plumb_escape(escaped, comm, sizeof(comm));
 	snprintf(text, size, "%s/%u", escaped, peer->pid);
 }
@@ -77,7 +80,7 @@ bool peer_text(const struct plumb_run *run, uint64_t key, uint32_t pid, char *te
 	if (!key || plumb_map_lookup(bpf_map__fd(map), &key, &peer))
 		return false;
 	if (peer.family == AF_UNIX) {
-		unix_text(&peer, text, size);
+		unix_text(&peer, pid, text, size);
 		return false;
 	}
 	if (plumb_net_find(pid, "tcp", listens_on, &peer.local, &listener)) {

@@ -11,8 +11,8 @@
 #define LONG_WAIT 100000
 
 /*
- * Whether rows are getting scarce, as with hundreds of threads that wake one another: then which
- * thread of a process it was is not in the key of new ones, so that no time is without a row.
+ * Whether rows are getting scarce, as with hundreds of threads that wake one another: then new ones
+ * tell less of what threads waited for, so that no time is without a row.
  */
 __u32 wall_crowded = 0; /* not static: clang would make a byte of it */
 
@@ -35,31 +35,48 @@ static __always_inline struct wall_key *new_key(enum wall_kind kind)
 	return key;
 }
 
-static __always_inline void add_time(struct task_struct *task, const struct wall_key *key, __u64 ns)
+/* The row of KEY, or of what of it is told when rows are scarce. */
+static __always_inline __u32 row_of(struct task_struct *task, struct wall_key *key, __u32 cpu)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), slot = key_cpu_slot(task, key, cpu);
-	struct plumb_totals *totals = totals_of(slot, cpu);
+	__u32 slot;
 
-	if (slot > plumb_config.slots / 4 * 3)
+	if (wall_crowded) {
+		key->stack.user = PLUMB_NO_STACK;
+		key->stack.tgid = 0;
+	}
+	if (wall_crowded && key->kind != WALL_THROTTLED) {
+		key->other.tid = 0;
+		if (key->kind == WALL_RUNNABLE)
+			key->other.pid = 0;
+	}
+	slot = key_cpu_slot(task, key, cpu);
+	if (slot > plumb_config.slots / 2)
 		wall_crowded = 1;
+	return slot;
+}
+
+static __always_inline void add_time(struct task_struct *task, struct wall_key *key, __u64 ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_totals *totals = totals_of(row_of(task, key, cpu), cpu);
+
 	if (!totals)
 		return;
 	totals_add_call(totals, 0);
 	totals_add_time(totals, ns);
 }
 
+/* By tid, as they were when they last waited long for a CPU. */
+PLUMB_MAP(wall_waiters, LRU_HASH, 2048, __u32, struct plumb_meanwhile);
+
 /* The current thread could not run for NS, and meanwhile M was so. */
 static __always_inline void meanwhile_add(struct plumb_meanwhile *m, __u64 ns)
 {
 	const bool quota = m->kind == PLUMB_MEANWHILE_QUOTA;
-	struct task_struct *task = current_task();
-	struct wall_thread *t;
 	struct wall_key *key;
 
 	if (m->kind == PLUMB_MEANWHILE_WAITER) {
-		t = inflight_get(task);
-		if (t)
-			t->waiter = *m;
+		bpf_map_update_elem(&wall_waiters, &m->tid, m, BPF_ANY);
 		return;
 	}
 	key = new_key(quota ? WALL_THROTTLED : WALL_RUNNABLE);
@@ -72,13 +89,32 @@ static __always_inline void meanwhile_add(struct plumb_meanwhile *m, __u64 ns)
 	} else if (m->kind == PLUMB_MEANWHILE_THREAD) {
 		key->other.kind = PLUMB_PREEMPTER;
 		key->other.pid = m->pid;
-		key->other.tid = wall_crowded ? 0 : m->tid;
+		key->other.tid = m->tid;
 		key->other.nice = m->nice;
 		__builtin_memcpy(key->other.comm, m->comm, sizeof(key->other.comm));
 	} else if (m->kind == PLUMB_MEANWHILE_IDLE) {
 		key->other.kind = PLUMB_PREEMPTER_IDLE;
 	}
-	add_time(task, key, ns);
+	add_time(current_task(), key, ns);
+}
+
+/* NS without a stack. */
+static __always_inline void add_plain(struct task_struct *task, enum wall_kind kind, __u64 ns)
+{
+	struct wall_key *key = new_key(kind);
+
+	if (key)
+		add_time(task, key, ns);
+}
+
+/* The current thread had no CPU for NS since the quota of GROUP was used up; 0: it is not known
+ * whose. */
+static __always_inline void add_throttled(__u64 group, __u64 ns)
+{
+	if (group)
+		meanwhile_quota(group, ns);
+	else
+		add_plain(current_task(), WALL_THROTTLED, ns);
 }
 
 /* The current thread waited from FROM to TO for CPU. */
@@ -110,18 +146,9 @@ static __always_inline void add_sleep(const struct wall_thread *t, struct task_s
 	if (waker->kind == PLUMB_WAKER_THREAD ||
 	    (waker->kind == PLUMB_WAKER_SOFTIRQ && waker->call)) {
 		key->other.pid = waker->pid;
-		key->other.tid = wall_crowded ? 0 : waker->tid;
+		key->other.tid = waker->tid;
 		key->other.call = waker->call;
 		__builtin_memcpy(key->other.comm, waker->comm, sizeof(key->other.comm));
 	}
 	add_time(task, key, ns);
-}
-
-/* NS without a stack. */
-static __always_inline void add_plain(struct task_struct *task, enum wall_kind kind, __u64 ns)
-{
-	struct wall_key *key = new_key(kind);
-
-	if (key)
-		add_time(task, key, ns);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "story.h"
 
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/memory.h>
 #include <plumb/core/text.h>
-#include <plumb/functions/disk.h>
+#include <plumb/kernel/thread.h>
 #include <plumb/meanwhile/meanwhile.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "heads.h"
-#include "quota.h"
+#include "words.h"
 
 #define CAUSES_TOLD   3  /* in the sentence */
 #define LINES         14 /* of the tree */
@@ -20,114 +19,14 @@
 #define PREFIX        18 /* columns of a line before its text */
 #define DETAIL        256
 
-/* --- words --- */
-
-const char *story_call(const struct part *p, char *text, size_t size)
-{
-	*text = 0;
-	if (p->what & WALL_CALL)
-		plumb_syscall_name((p->what & WALL_CALL) - 1, PLUMB_ABI_NATIVE, text, size);
-	return text;
-}
-
-/* A thread of the process itself has a number, unless there were too many to tell them apart. */
-static bool is_other_told(const struct part *p)
-{
-	return *p->other.comm && (p->cause != CAUSE_THREAD || p->other.tid);
-}
-
-/* "orders/7024" */
-static const char *other_name(const struct part *p, char *text, size_t size)
-{
-	const struct wall_other *o = &p->other;
-	char comm[PLUMB_ESCAPED];
-	int n;
-
-	plumb_escape(comm, o->comm, sizeof(comm));
-	n = snprintf(text, size, "%s", comm);
-	if (o->tid || o->pid)
-		n += snprintf(text + n, size - n, "/%u", o->tid ?: o->pid);
-	if (p->cause == CAUSE_TAKEN && o->nice == PLUMB_REALTIME)
-		snprintf(text + n, size - n, " (real-time)");
-	else if (p->cause == CAUSE_TAKEN && o->nice)
-		snprintf(text + n, size - n, " (nice %d)", o->nice);
-	return text;
-}
-
-/* Of a wait in CALL for another thread of the process. */
-static const char *lock_of(const struct part *p, const char *call)
-{
-	static const char *const memory[] = {"mmap",   "munmap",  "mprotect",
-					     "mremap", "madvise", "brk"};
-	const uint32_t op = p->what >> WALL_OP_SHIFT & WALL_OP;
-
-	if (p->cause != CAUSE_THREAD || !p->what)
-		return "";
-	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
-		if (!strcmp(call, memory[i]))
-			return " (lock of the address space)";
-	if (strcmp(call, "futex") != 0)
-		return "";
-	return op == FUTEX_WAIT_BITSET ? " (condition, semaphore or lock)"
-	       : op == FUTEX_LOCK_PI   ? " (lock with priority inheritance)"
-				       : " (lock)";
-}
-
-/* Where: the call, and a function in it. */
-static const char *where(const struct part *p, char *text, size_t size)
-{
-	char call[48], disk[32], comm[PLUMB_ESCAPED], limit[32], period[32];
-	size_t n;
-
-	story_call(p, call, sizeof(call));
-	snprintf(text, size, "%s%s%s%s", call, lock_of(p, call), *call && *p->place ? ", " : "",
-		 p->place);
-	/* A function's name may be longer than TEXT: as much as fits. */
-	n = strlen(text);
-	if (*p->peer)
-		snprintf(text + n, size - n, "%s%s", n ? ", " : "", p->peer);
-	n = strlen(text);
-	plumb_escape(comm, p->process.comm, sizeof(comm));
-	if (p->process.pid)
-		snprintf(text + n, size - n, ", %s/%u", comm, p->process.pid);
-	n = strlen(text);
-	if (p->quota)
-		snprintf(text + n, size - n, "%s of each %s: cgroup %s",
-			 plumb_format_time(p->quota->limit, PLUMB_AUTO, limit, sizeof(limit)),
-			 plumb_format_time(p->quota->period, PLUMB_AUTO, period, sizeof(period)),
-			 p->quota->cgroup);
-	n = strlen(text);
-	if (p->device)
-		snprintf(text + n, size - n, "%son %s", n ? ", " : "",
-			 plumb_disk_name(p->device, disk, sizeof(disk)));
-	return text;
-}
-
-/* "orders/7024 held it, 4 others passed it on" */
-static const char *head_text(const struct head *h, char *text, size_t size)
-{
-	const struct part part = {.cause = CAUSE_THREAD, .other = h->other};
-	int n;
-
-	other_name(&part, text, size);
-	n = strlen(text);
-	if (h->more)
-		n += snprintf(text + n, size - n, " and %zu other%s", h->more,
-			      h->more == 1 ? "" : "s");
-	n += snprintf(text + n, size - n, " held it");
-	if (h->passed)
-		snprintf(text + n, size - n, ", %zu %spassed it on", h->passed,
-			 h->more          ? ""
-			 : h->passed == 1 ? "other "
-					  : "others ");
-	return text;
-}
-
 /* Parts of one cause that differ only in the other thread, or the waiting one. */
 struct branch {
 	const struct part *part; /* the largest */
 	int64_t ns;
-	const struct part *others[OTHERS];
+	struct other {
+		const struct part *part;
+		int64_t ns;
+	} others[OTHERS];
 	size_t n_others, threads;
 };
 
@@ -155,26 +54,40 @@ const char *story_detail(const struct account *a, const struct part *p, char *te
 	char other[PLUMB_ESCAPED + 64];
 	int n;
 
-	where(p, text, size);
+	words_where(p, text, size);
 	n = strlen(text);
 	if (head)
 		snprintf(text + n, size - n, "%s%s", n ? "; " : "",
-			 head_text(head, other, sizeof(other)));
-	else if (p->other.kind && is_other_told(p))
+			 words_head(head, other, sizeof(other)));
+	else if (p->other.kind && words_has_other(p))
 		snprintf(text + n, size - n, "%s%s%s", n ? ", by " : "by ",
-			 other_name(p, other, sizeof(other)), is_most(a, p) ? "" : " and others");
+			 words_other(p, other, sizeof(other)), is_most(a, p) ? "" : " and others");
 	return text;
 }
 
 /* --- the tree --- */
+
+static bool is_same_other(const struct part *p, const struct part *q)
+{
+	char one[PLUMB_ESCAPED + 64], two[PLUMB_ESCAPED + 64];
+
+	return !strcmp(words_other(p, one, sizeof(one)), words_other(q, two, sizeof(two)));
+}
 
 static void extend(struct branch *b, const struct part *p)
 {
 	b->ns += p->ns;
 	if (p->threads > b->threads)
 		b->threads = p->threads;
-	if (is_other_told(p) && b->n_others < OTHERS)
-		b->others[b->n_others++] = p;
+	if (!words_has_other(p))
+		return;
+	for (size_t i = 0; i < b->n_others; i++)
+		if (is_same_other(b->others[i].part, p)) {
+			b->others[i].ns += p->ns;
+			return;
+		}
+	if (b->n_others < OTHERS)
+		b->others[b->n_others++] = (struct other){p, p->ns};
 }
 
 static int by_time(const void *a, const void *b)
@@ -230,14 +143,14 @@ static const char *percent(int64_t ns, int64_t of, char text[16])
 	return plumb_format_percent(story_share(ns, of), text, 16);
 }
 
-/* How much of TEXT fits into WIDTH: all, or whole details, which commas and semicolons separate. */
+/* How much of TEXT fits into WIDTH: all, or whole details, after which there is one of ",;:". */
 static int fitting(const char *text, int width)
 {
 	int n = strlen(text);
 
 	if (n <= width)
 		return n;
-	for (n = width; n > 0 && !((text[n] == ',' || text[n] == ';') && text[n + 1] == ' '); n--)
+	for (n = width; n > 0 && !(strchr(",;:", text[n]) && text[n + 1] == ' '); n--)
 		;
 	return n ?: width;
 }
@@ -253,6 +166,24 @@ static void print_line(const struct account *a, const struct plumb_options *o, i
 		text);
 }
 
+/* "nice 5, only on CPU 3", where that is not as usual. */
+static void waiter_text(const struct part *p, char *text, size_t size)
+{
+	char name[PLUMB_ESCAPED], whole[PLUMB_MEANWHILE_TEXT];
+	const char *usual = " (nice 0)";
+	size_t n;
+
+	*text = 0;
+	if (!p->waiter.kind)
+		return;
+	plumb_meanwhile_text(NULL, &p->waiter, whole, sizeof(whole));
+	plumb_escape(name, p->waiter.comm, sizeof(name));
+	n = snprintf(text, size, "%s/%u", name, p->waiter.tid);
+	if (!strncmp(whole + n, usual, strlen(usual)))
+		n += strlen(usual) + 2 * (whole[n + strlen(usual)] != 0); /* ", " */
+	snprintf(text, size, "%s", whole + n);
+}
+
 static void print_branch(const struct account *a, const struct plumb_options *o,
 			 const struct branch *b, FILE *out)
 {
@@ -260,19 +191,19 @@ static void print_branch(const struct account *a, const struct plumb_options *o,
 	char text[2 * DETAIL], other[PLUMB_ESCAPED + 64], time[32];
 	size_t n;
 
-	where(b->part, text, sizeof(text));
-	if (b->part->cause == CAUSE_TAKEN && b->part->waiter.kind && b->threads == 1)
-		plumb_meanwhile_text(NULL, &b->part->waiter, text, sizeof(text));
+	words_where(b->part, text, sizeof(text));
+	if (b->part->cause == CAUSE_TAKEN && b->threads == 1)
+		waiter_text(b->part, text, sizeof(text));
 	n = strlen(text);
 	if (head)
 		snprintf(text + n, sizeof(text) - n, "%s%s", n ? "; " : "",
-			 head_text(head, other, sizeof(other)));
+			 words_head(head, other, sizeof(other)));
 	for (size_t i = 0; i < b->n_others && !head; i++) {
 		const char *before = i ? ", " : n ? ": " : "";
 
 		snprintf(text + n, sizeof(text) - n, "%s%s %s", before,
-			 other_name(b->others[i], other, sizeof(other)),
-			 plumb_format_time(b->others[i]->ns, o->unit, time, sizeof(time)));
+			 words_other(b->others[i].part, other, sizeof(other)),
+			 plumb_format_time(b->others[i].ns, o->unit, time, sizeof(time)));
 		n = strlen(text);
 	}
 	if (b->threads > 1 && !head)
@@ -317,7 +248,7 @@ static void print_tree(const struct account *a, const struct plumb_options *o, F
 			most = all[j].part->idle ? &all[j] : NULL;
 		if (most)
 			snprintf(text, sizeof(text), "idle, most of it in %s",
-				 where(most->part, detail, sizeof(detail)));
+				 words_where(most->part, detail, sizeof(detail)));
 		print_line(a, o, a->idle, text, 0, out);
 	}
 	free(all);
@@ -351,7 +282,12 @@ static void print_sentence(const struct account *a, const struct plumb_options *
 		return;
 	}
 	plumb_escape(comm, a->comm, sizeof(comm));
-	if (2 * a->most < a->ns)
+	if (2 * a->most < a->ns && a->pid) {
+		char main_thread[PLUMB_COMM_LEN];
+
+		plumb_thread_comm(a->pid, a->pid, main_thread);
+		plumb_escape(comm, main_thread, sizeof(comm));
+	} else if (2 * a->most < a->ns)
 		snprintf(comm, sizeof(comm), "%zu programs", a->programs);
 	n = snprintf(text, sizeof(text), "%s, %zu thread%s, %s", comm, a->threads,
 		     a->threads == 1 ? "" : "s",

@@ -18,8 +18,6 @@ void story_sums(const struct account *a, struct sum sums[CAUSES]);
 double story_share(int64_t ns, int64_t of);
 /* The largest part of a cause; NULL: there is none. */
 const struct part *story_largest(const struct account *a, enum cause cause, bool idle);
-/* The name of its system call; "": none.  Returns TEXT. */
-const char *story_call(const struct part *p, char *text, size_t size);
 
 /* next.c */
 void story_print_next(const struct account *a, const struct plumb_options *o, FILE *out);

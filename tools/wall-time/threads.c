@@ -6,7 +6,10 @@
 #include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
+#include <plumb/kernel/map.h>
 #include <plumb/kernel/thread.h>
+
+#include <bpf/libbpf.h>
 
 #define SECONDS_TO_LOOK 2 /* at the threads of a large machine */
 
@@ -141,9 +144,27 @@ static struct seen {
 	uint32_t pid, tid;
 	uint64_t from, until, came;
 	struct wall_key *key;
-	struct plumb_meanwhile waiter;
+	uint64_t end;     /* of what counts, since the thread is not traced any more; 0: it is */
+	uint64_t changed; /* it was not when it left; since then it is; 0: it is not */
+	bool is_out;
 } * seen;
 static size_t n_seen;
+
+/* Whether the thread of TASK is traced, by its name now, and since when. */
+static void judge_seen(const struct plumb_run *run, struct seen *s, uint64_t task, bool is_out)
+{
+	const int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "wall_changes");
+	const bool is_named = plumb_thread_is_named(&run->options, s->pid, s->tid);
+	uint64_t changed = 0;
+
+	if ((is_out || !is_named) && plumb_map_lookup(map, &task, &changed))
+		changed = 0;
+	s->is_out = is_out;
+	if (is_out)
+		s->changed = is_named ? changed : 0;
+	else if (!is_named)
+		s->end = changed > s->until ? changed : s->until;
+}
 
 static void keep_state(void *context, const struct plumb_state *state)
 {
@@ -151,8 +172,7 @@ static void keep_state(void *context, const struct plumb_state *state)
 	const struct bpf_object *o = run->instance.bpf.object;
 	const uint64_t until = word(o, state->value, "until");
 
-	if (!until || member(o, state->value, "how") == WALL_IS_OUT ||
-	    !plumb_thread_is_named(&run->options, state->pid, state->tid))
+	if (!until)
 		return;
 	*plumb_append(seen, n_seen) = (struct seen){
 		.pid = state->pid,
@@ -162,9 +182,8 @@ static void keep_state(void *context, const struct plumb_state *state)
 		.came = plumb_states_came(run, word(o, state->value, "task")),
 		.key = off_key(o, state->value),
 	};
-	memcpy(&seen[n_seen - 1].waiter,
-	       (const char *)state->value + plumb_states_offset(o, "wall_thread", "waiter"),
-	       sizeof(seen->waiter));
+	judge_seen(run, &seen[n_seen - 1], word(o, state->value, "task"),
+		   member(o, state->value, "out"));
 }
 
 void lives_look(const struct plumb_run *run)
@@ -179,41 +198,58 @@ void lives_look(const struct plumb_run *run)
 static void take_seen(struct looking *l, const struct seen *s)
 {
 	struct life *life = lives_find(l->lives, s->tid);
+	const uint64_t now = s->end && s->end < l->now ? s->end : l->now;
 	uint64_t ns;
 
-	if (s->from > l->now)
+	if (s->is_out || s->from > now)
 		return;
 	if (!life)
 		life = add(&l->more, s->pid, s->tid);
 	/* Rows may be newer.  If some were lost, the second is less. */
-	ns = l->now - s->from - life->in_rows;
-	if (l->now - s->from < life->in_rows)
+	ns = now - s->from - life->in_rows;
+	if (now - s->from < life->in_rows)
 		ns = 0;
-	if (l->now - s->until < ns)
-		ns = l->now - s->until;
+	if (now - s->until < ns)
+		ns = now - s->until;
 	life->alive = true;
-	life->on = s->came && s->came < l->now ? l->now - s->came : 0;
+	life->on = s->came && s->came < now ? now - s->came : 0;
 	if (life->on > ns)
 		life->on = ns;
 	life->off = ns - life->on;
 	life->off_key = s->key;
-	life->waiter = s->waiter;
 }
 
-/* A thread without a state has not left its CPU, or not got one, since the trace began. */
+static const struct seen *find_out(uint32_t tid)
+{
+	for (size_t i = 0; i < n_seen; i++)
+		if (seen[i].is_out && seen[i].tid == tid)
+			return &seen[i];
+	return NULL;
+}
+
+/*
+ * A thread without a state has not left its CPU, or not got one, since the trace began.  One that
+ * was not traced when it left may be now.
+ */
 static void look_last(void *context, uint32_t pid, uint32_t tid)
 {
 	struct looking *l = context;
 	struct life *life = lives_find(l->lives, tid);
 	uint64_t alive = l->now - l->began;
+	const struct seen *out;
 
 	if (life && life->alive)
 		return;
 	if (!plumb_thread_is_named(&l->run->options, pid, tid))
 		return;
+	out = find_out(tid);
+	if (out && (!out->changed || out->changed > l->now))
+		return;
+	if (out)
+		alive = l->now - out->changed;
 	if (!life)
 		life = add(&l->more, pid, tid);
-	if (life->alive || life->in_rows)
+	if (life->alive || (life->in_rows && !out))
 		return;
 	life->alive = true;
 	plumb_thread_comm(pid, tid, life->comm);
@@ -239,18 +275,36 @@ static void add_rows(struct lives *lives, const struct plumb_snapshot *snap)
 	}
 }
 
-/* Joins those of one tid. */
-static void join(struct lives *lives)
+static int by_name(const void *a, const void *b)
 {
+	const struct life *l = a, *m = b;
+
+	return by_tid(a, b) ?: memcmp(l->comm, m->comm, sizeof(l->comm));
+}
+
+/* Joins those for which SAME is 0; the name is that with the most time. */
+static void join(struct lives *lives, int (*same)(const void *a, const void *b))
+{
+	uint64_t most = 0;
+	struct life *last;
 	size_t n = 0;
 
 	if (lives->n)
-		qsort(lives->all, lives->n, sizeof(*lives->all), by_tid);
+		qsort(lives->all, lives->n, sizeof(*lives->all), same);
 	for (size_t i = 0; i < lives->n; i++) {
-		if (n && lives->all[n - 1].tid == lives->all[i].tid)
-			lives->all[n - 1].in_rows += lives->all[i].in_rows;
-		else
-			lives->all[n++] = lives->all[i];
+		const struct life life = lives->all[i];
+
+		last = n ? &lives->all[n - 1] : NULL;
+		if (!last || same(last, &life)) {
+			most = life.in_rows;
+			lives->all[n++] = life;
+			continue;
+		}
+		if (life.in_rows > most) {
+			most = life.in_rows;
+			memcpy(last->comm, life.comm, sizeof(last->comm));
+		}
+		last->in_rows += life.in_rows;
 	}
 	lives->n = n;
 }
@@ -261,26 +315,31 @@ struct lives lives_of(const struct plumb_run *run, const struct plumb_snapshot *
 	struct lives lives = {};
 	struct looking l = {run, &lives, .began = began, .now = snap->clock};
 	const uint64_t deadline = plumb_now() + SECONDS_TO_LOOK * PLUMB_SECOND;
+	const int waiters =
+		bpf_object__find_map_fd_by_name(run->instance.bpf.object, "wall_waiters");
 	const struct life *known;
 
 	add_rows(&lives, snap);
-	join(&lives);
+	join(&lives, by_name);
+	join(&lives, by_tid);
 	for (size_t i = 0; i < n_seen; i++)
 		take_seen(&l, &seen[i]);
 	for (size_t i = 0; i < l.more.n; i++)
 		*add(&lives, 0, 0) = l.more.all[i];
 	free(l.more.all);
 	l.more = (struct lives){};
-	join(&lives);
+	join(&lives, by_tid);
 	plumb_threads_each(run, deadline, look_last, &l);
 	for (size_t i = 0; i < l.more.n; i++)
 		*add(&lives, 0, 0) = l.more.all[i];
 	free(l.more.all);
-	join(&lives);
+	join(&lives, by_tid);
 	for (size_t i = 0; i < lives.n; i++) {
 		known = lives_find(&first, lives.all[i].tid);
 		if (known)
 			lives.all[i].first = known->first;
+		if (plumb_map_lookup(waiters, &lives.all[i].tid, &lives.all[i].waiter))
+			lives.all[i].waiter.kind = 0;
 	}
 	return lives;
 }

@@ -25,7 +25,7 @@ struct life {
 	uint64_t in_rows;  /* ns since the trace began */
 	int64_t ns;        /* of the report */
 	struct spot first; /* when the trace began */
-	/* Of a live one: as it was when it last waited long for a CPU; kind 0: it has not. */
+	/* As it was when it last waited long for a CPU; kind 0: it has not. */
 	struct plumb_meanwhile waiter;
 	bool alive;
 	/* Of a live one at the end, ns that are in no row: */

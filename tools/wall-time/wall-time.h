@@ -69,6 +69,5 @@ enum wall_how {
 	WALL_SLEPT,
 	WALL_WAS_STOPPED,
 	WALL_WAS_PREEMPTED,
-	WALL_WAS_THROTTLED,
-	WALL_IS_OUT, /* its name or cgroup is not one of those that are traced, for now */
+	WALL_WAS_THROTTLED
 };

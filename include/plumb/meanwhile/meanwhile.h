@@ -18,8 +18,7 @@ struct bpf_object;
 const char *plumb_meanwhile_text(const struct bpf_object *object, const struct plumb_meanwhile *k,
 				 char *text, size_t size);
 /* The path of the cgroup of a quota, escaped; "[unknown]". */
-void plumb_meanwhile_path(const struct bpf_object *object, uint64_t cgroup, char *text,
-			  size_t size);
+void plumb_meanwhile_path(const struct bpf_object *object, uint64_t id, char *text, size_t size);
 /* An object, with the sum. */
 json_t *plumb_meanwhile_json(const struct bpf_object *object, const struct plumb_meanwhile *k,
 			     uint64_t ns);

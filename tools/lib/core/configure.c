@@ -93,6 +93,7 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 		{"thread_exit", !in->bpf.states, false},
 		{"thread_ends", true, false},
 		{"name_changes", true, false},
+		{"cgroup_changes", c->ncgroups, false},
 		{"thread_fork", c->descendants, false},
 		{"process_free", c->descendants, false},
 		{"thread_executes", !in->bpf.states, false},

@@ -90,18 +90,17 @@ void meanwhile_free(struct meanwhile_sums *sums)
 	*sums = (struct meanwhile_sums){};
 }
 
-void plumb_meanwhile_path(const struct bpf_object *object, uint64_t cgroup, char *text, size_t size)
+void plumb_meanwhile_path(const struct bpf_object *object, uint64_t id, char *text, size_t size)
 {
 	const int map = bpf_object__find_map_fd_by_name(object, "plumb_meanwhile_paths");
-	char whole[PLUMB_MEANWHILE_DEPTH * PLUMB_MEANWHILE_NAME + 8] = "";
+	char whole[PLUMB_MEANWHILE_DEPTH * PLUMB_MEANWHILE_NAME + 8];
 	struct plumb_meanwhile_path path;
 
-	if (bpf_map_lookup_elem(map, &cgroup, &path)) {
+	if (bpf_map_lookup_elem(map, &id, &path)) {
 		snprintf(text, size, "[unknown]");
 		return;
 	}
-	if (path.cut)
-		strcat(whole, "...");
+	strcpy(whole, path.cut ? "..." : "");
 	for (int i = PLUMB_MEANWHILE_DEPTH - 1; i >= 0; i--) {
 		if (!*path.names[i])
 			continue;

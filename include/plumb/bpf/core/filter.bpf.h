@@ -120,12 +120,10 @@ static __noinline bool filter_globs(__u64 a, __u64 b)
 	return plumb_globs_match(&plumb_config.globs, a, b);
 }
 
-static __always_inline bool filter_comm(void)
+static __always_inline bool filter_comm(const __u64 comm[2])
 {
-	__u64 comm[2] = {};
 	__u32 i;
 
-	bpf_get_current_comm(comm, sizeof(comm));
 	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ncomms; i++) {
 		const volatile __u64 *want = (const volatile __u64 *)plumb_config.comms[i];
 
@@ -159,7 +157,8 @@ static __always_inline bool filter_may_have_lost(void)
 	return (filter_by_comm() || plumb_config.ncgroups) && !filter_is_over();
 }
 
-static __always_inline bool filter_entry(struct task_struct *task)
+/* As filter_entry(), as if the name of the current thread were COMM. */
+static __always_inline bool filter_entry_as(struct task_struct *task, const __u64 comm[2])
 {
 	__u32 pid;
 
@@ -170,11 +169,20 @@ static __always_inline bool filter_entry(struct task_struct *task)
 		if (!bpf_map_lookup_elem(&plumb_descendants, &pid))
 			return false;
 	}
-	if (unlikely(filter_by_comm()) && !filter_comm())
+	if (unlikely(filter_by_comm()) && !filter_comm(comm))
 		return false;
 	if (unlikely(plumb_config.ncgroups) && !filter_cgroup())
 		return false;
 	return true;
+}
+
+static __always_inline bool filter_entry(struct task_struct *task)
+{
+	__u64 comm[2] = {};
+
+	if (unlikely(filter_by_comm()))
+		bpf_get_current_comm(comm, sizeof(comm));
+	return filter_entry_as(task, comm);
 }
 
 /*

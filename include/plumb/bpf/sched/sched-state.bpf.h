@@ -52,39 +52,38 @@ struct cfs_rq___throttled {
 	unsigned int throttled : 1;
 } __attribute__((preserve_access_index));
 
-/* An array; newer kernels have per-CPU memory instead. */
-struct task_group___array {
-	struct cfs_rq **cfs_rq;
-} __attribute__((preserve_access_index));
-
-/*
- * Whether the quota of GROUP itself is used up, on CPU; not where its queues are in per-CPU memory:
- * what is read there is no queue of the group.
- */
-static __always_inline bool sched_group_is_throttled(__u64 group, __u32 cpu)
+/* Whether the quota of GROUP itself is used up on the CPU of its QUEUE. */
+static __always_inline bool sched_queue_is_throttled(__u64 queue, __u64 group)
 {
-	struct cfs_rq **queues = BPF_CORE_READ((struct task_group___array *)group, cfs_rq);
-	struct cfs_rq___throttled *queue = NULL;
+	struct cfs_rq___throttled *q = (struct cfs_rq___throttled *)queue;
 
-	bpf_core_read(&queue, sizeof(queue), queues + cpu);
-	return (__u64)BPF_CORE_READ(queue, tg) == group &&
-	       BPF_CORE_READ_BITFIELD_PROBED(queue, throttled);
+	return (__u64)BPF_CORE_READ(q, tg) == group && BPF_CORE_READ_BITFIELD_PROBED(q, throttled);
 }
 
 #define SCHED_GROUPS_DEEP 8
 
-/* Of the thread's groups, the one whose quota is used up on CPU; 0: none is. */
-static __always_inline __u64 sched_throttled_group(struct task_struct *task, __u32 cpu)
+/*
+ * Of the groups of the current thread, the one whose quota is used up on its CPU, with its queue
+ * there; 0: none is.
+ */
+static __always_inline __u64 sched_throttled_group(struct task_struct *task, __u64 *queue)
 {
-	__u64 group = sched_is_throttled(task) ? sched_group(task) : 0;
+	struct sched_entity *entity = &task->se;
+	struct cfs_rq___throttled *q;
+	__u64 group;
 	int i;
 
-	for (i = 0; i < SCHED_GROUPS_DEEP && group; i++) {
-		if (sched_group_is_throttled(group, cpu))
-			break;
-		group = sched_group_above(group);
+	if (!bpf_core_field_exists(entity->parent) || !sched_is_throttled(task))
+		return 0;
+	for (i = 0; i < SCHED_GROUPS_DEEP && entity; i++) {
+		q = (struct cfs_rq___throttled *)BPF_CORE_READ(entity, cfs_rq);
+		group = (__u64)BPF_CORE_READ(q, tg);
+		*queue = (__u64)q;
+		if (sched_queue_is_throttled((__u64)q, group))
+			return group;
+		entity = BPF_CORE_READ(entity, parent);
 	}
-	return group;
+	return 0;
 }
 
 /*

@@ -34,7 +34,8 @@ _Static_assert(sizeof(struct sched_turn) == 48, "no hidden padding in a map's va
 struct sched_turns {
 	__u64 n;
 	struct sched_turn all[SCHED_TURNS];
-	__u64 groups[SCHED_GROUPS]; /* those of the scheduler, by address; 0: none */
+	/* Those of the scheduler, by address, and their queues of this CPU; 0: none. */
+	__u64 groups[SCHED_GROUPS], queues[SCHED_GROUPS];
 };
 
 PLUMB_MAP(plumb_turns, ARRAY, 1 /* set by the loader: possible CPUs */, __u32, struct sched_turns);
@@ -93,7 +94,7 @@ __noinline int sched_has_quota(__u32 cpu, __u32 number)
 	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
 
 	return turns && number < SCHED_GROUPS &&
-	       !sched_group_is_throttled(turns->groups[number], cpu);
+	       !sched_queue_is_throttled(turns->queues[number], turns->groups[number]);
 }
 
 /* Which groups are throttled on CPU at the end of the turn of the current thread. */
@@ -103,7 +104,7 @@ __noinline int sched_watch_quotas(__u32 cpu)
 	struct task_struct *task = current_task();
 	struct sched_turn *turn, *before;
 	__u32 i, bit, set, gone = 0;
-	__u64 group;
+	__u64 group, queue = 0, at;
 
 	if (!turns)
 		return 0;
@@ -120,13 +121,17 @@ __noinline int sched_watch_quotas(__u32 cpu)
 			turn->since = before->ended;
 		set &= ~bit;
 	}
-	group = turn->tid ? sched_throttled_group(task, cpu) : 0;
+	group = turn->tid ? sched_throttled_group(task, &queue) : 0;
 	if (group) {
 		bit = sched_lowest(sched_set_of(turns, group));
 		if (!bit)
 			bit = sched_lowest(~set & ((1 << SCHED_GROUPS) - 1));
-		if (bit)
+		if (bit) {
 			*sched_group_at(turns, bit) = group;
+			at = sched_number(bit);
+			barrier_var(at);
+			turns->queues[at & (SCHED_GROUPS - 1)] = queue;
+		}
 		set |= bit;
 	}
 	turn->throttled = set;

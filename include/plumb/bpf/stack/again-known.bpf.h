@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The first part of stack-again.bpf.h: the contents by which stacks are recognised, and their
+ * The first part of again.bpf.h: the contents by which stacks are recognised, and their
  * comparison with the current thread's stack.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack-again: recognise exactly a kernel stack that was walked before.  For programs on
+ * again: recognise exactly a kernel stack that was walked before.  For programs on
  * sched_switch, which run with interrupts off and on the thread's own stack.
  *
  * A thread usually leaves its CPU with the same stack as the last time.  On x86, a walk takes
@@ -47,7 +47,7 @@
  */
 #pragma once
 
-#include "stack-again-known.bpf.h"
+#include <plumb/bpf/stack/again-known.bpf.h>
 
 enum { AGAIN_UP, AGAIN_DOWN, AGAIN_KEEP };
 
