@@ -336,7 +336,7 @@ int name_changes(struct bpf_raw_tracepoint_args *ctx)
 
 /* Loaded only with -g.  All threads of the process of the third argument may be moved. */
 SEC("raw_tp/cgroup_attach_task")
-int cgroup_changes(struct bpf_raw_tracepoint_args *ctx)
+int thread_moved(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 moved = ctx->args[2], now = bpf_ktime_get_ns();
 
