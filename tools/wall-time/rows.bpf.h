@@ -98,13 +98,17 @@ static __always_inline void meanwhile_add(struct plumb_meanwhile *m, __u64 ns)
 	add_time(current_task(), key, ns);
 }
 
-/* NS without a stack. */
-static __always_inline void add_plain(struct task_struct *task, enum wall_kind kind, __u64 ns)
+/*
+ * NS without a stack.  As global functions this one and add_sleep() are verified only once, and
+ * take no room on the stack of those that call them.
+ */
+__noinline int add_plain(__u32 kind, __u64 ns)
 {
 	struct wall_key *key = new_key(kind);
 
 	if (key)
-		add_time(task, key, ns);
+		add_time(current_task(), key, ns);
+	return 0;
 }
 
 /* The current thread had no CPU for NS since the quota of GROUP was used up; 0: it is not known
@@ -114,7 +118,7 @@ static __always_inline void add_throttled(__u64 group, __u64 ns)
 	if (group)
 		meanwhile_quota(group, ns);
 	else
-		add_plain(current_task(), WALL_THROTTLED, ns);
+		add_plain(WALL_THROTTLED, ns);
 }
 
 /* The current thread waited from FROM to TO for CPU. */
@@ -127,14 +131,22 @@ static __always_inline void add_wait(__u32 cpu, __u64 from, __u64 to)
 		meanwhile_waited(to - from);
 }
 
-/* The current thread's sleep is over: NS of it. */
-static __always_inline void add_sleep(const struct wall_thread *t, struct task_struct *task,
-				      const struct plumb_waker *waker, __u64 ns)
+/* The current thread's sleep, before its stay on CPU, is over: NS of it. */
+__noinline int add_sleep(__u32 cpu, __u64 ns)
 {
-	struct wall_key *key = new_key(t->how == WALL_WAS_STOPPED ? WALL_STOPPED : WALL_ASLEEP);
+	struct task_struct *task = current_task();
+	const struct wall_thread *t = inflight_get(task);
+	const struct sched_stay *stay = sched_stay(cpu);
+	const struct plumb_waker *waker;
+	struct wall_key *key;
+
+	if (!t || !stay)
+		return 0;
+	waker = &stay->waker;
+	key = new_key(t->how == WALL_WAS_STOPPED ? WALL_STOPPED : WALL_ASLEEP);
 
 	if (!key)
-		return;
+		return 0;
 	key->stack.kernel = t->kernel;
 	key->stack.user = t->user;
 	key->stack.tgid = t->tgid;
@@ -151,4 +163,5 @@ static __always_inline void add_sleep(const struct wall_thread *t, struct task_s
 		__builtin_memcpy(key->other.comm, waker->comm, sizeof(key->other.comm));
 	}
 	add_time(task, key, ns);
+	return 0;
 }

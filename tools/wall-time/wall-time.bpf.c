@@ -95,26 +95,33 @@ static __always_inline void is_in_again(struct wall_thread *t, struct task_struc
 	t->out = 0;
 }
 
+/* When the time of a thread begins that is seen for the first time. */
+static __always_inline __u64 first_seen(struct task_struct *task, bool *is_new)
+{
+	__u64 born = current_read(task, start_time), changed = changed_at(task), from;
+
+	*is_new = born > wall_began;
+	from = *is_new ? born : wall_began;
+	return changed > from ? changed : from;
+}
+
 /*
  * Add the time of the current thread until END, at most NOW, when it has a CPU.
  */
 static __always_inline void account(struct wall_thread *t, struct task_struct *task, __u32 cpu,
 				    __u64 now, __u64 end)
 {
-	const __u64 born = current_read(task, start_time), changed = changed_at(task);
 	const struct sched_stay *last = sched_stay(cpu);
 	const bool seen = last && sched_is_of(last, task);
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
-	bool first = !t->until;
+	bool first = !t->until, is_new = false;
 	__u64 came, woken;
 
 	if (!stay)
 		return;
 	came = seen || first ? stay->began : now - (sched_ran(task) - t->ran);
 	if (first) {
-		t->from = born > wall_began ? born : wall_began;
-		if (changed > t->from)
-			t->from = changed;
+		t->from = first_seen(task, &is_new);
 		t->until = t->from;
 	}
 	/* It left a CPU whose clock is ahead of this one's. */
@@ -125,16 +132,16 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	woken = stay->since && stay->since < came ? stay->since : came;
 	if (woken < t->until) /* it was still leaving */
 		woken = t->until;
-	if (first && born > wall_began) { /* it had no CPU yet */
+	if (is_new) { /* it had no CPU yet */
 		add_wait(cpu, t->until, came);
 	} else if (first) {
 		if (woken > t->until)
-			add_plain(task, WALL_BEFORE, woken - t->until);
+			add_plain(WALL_BEFORE, woken - t->until);
 		add_wait(cpu, woken, came);
 	} else if (was_asleep(t)) {
 		sched_asleep(-1);
 		if (woken > t->until)
-			add_sleep(t, task, &stay->waker, woken - t->until);
+			add_sleep(cpu, woken - t->until);
 		add_wait(cpu, woken, came);
 	} else if (t->how == WALL_WAS_THROTTLED) {
 		if (came > t->until)
@@ -144,7 +151,7 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	}
 	t->how = WALL_NEVER_LEFT;
 	if (end > came)
-		add_plain(task, WALL_ON, end - came);
+		add_plain(WALL_ON, end - came);
 	t->until = end > came ? end : came;
 	t->ran = sched_ran(task);
 }

@@ -157,8 +157,7 @@ static __always_inline bool filter_may_have_lost(void)
 	return (filter_by_comm() || plumb_config.ncgroups) && !filter_is_over();
 }
 
-/* As filter_entry(), as if the name of the current thread were COMM. */
-static __always_inline bool filter_entry_as(struct task_struct *task, const __u64 comm[2])
+static __always_inline bool filter_besides_comm(struct task_struct *task)
 {
 	__u32 pid;
 
@@ -169,20 +168,29 @@ static __always_inline bool filter_entry_as(struct task_struct *task, const __u6
 		if (!bpf_map_lookup_elem(&plumb_descendants, &pid))
 			return false;
 	}
-	if (unlikely(filter_by_comm()) && !filter_comm(comm))
-		return false;
-	if (unlikely(plumb_config.ncgroups) && !filter_cgroup())
-		return false;
-	return true;
+	return !unlikely(plumb_config.ncgroups) || filter_cgroup();
+}
+
+/* Not inlined: the name would take room on the stack of its caller, also where it is not needed. */
+static __noinline bool filter_own_comm(void)
+{
+	__u64 comm[2] = {};
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	return filter_comm(comm);
 }
 
 static __always_inline bool filter_entry(struct task_struct *task)
 {
-	__u64 comm[2] = {};
+	if (unlikely(filter_by_comm()) && !filter_own_comm())
+		return false;
+	return filter_besides_comm(task);
+}
 
-	if (unlikely(filter_by_comm()))
-		bpf_get_current_comm(comm, sizeof(comm));
-	return filter_entry_as(task, comm);
+/* The same, as if the name of the current thread were COMM. */
+static __always_inline bool filter_entry_as(struct task_struct *task, const __u64 comm[2])
+{
+	return (!filter_by_comm() || filter_comm(comm)) && filter_besides_comm(task);
 }
 
 /*

@@ -93,17 +93,21 @@ static __always_inline struct kernfs_node *node_above(struct kernfs_node *node)
 	return BPF_CORE_READ((struct kernfs_node___old *)node, parent);
 }
 
-/* Keeps the path of a cgroup: nobody can ask for it once the cgroup has been removed. */
-static __always_inline void meanwhile_keep_path(struct kernfs_node *node, __u64 id)
+/*
+ * Keeps the path of cgroup ID, whose node is at ADDRESS: nobody can ask for it once the cgroup has
+ * been removed.  Not inlined: the stack of its caller would be too large for the verifier of 5.10.
+ */
+__noinline int meanwhile_keep_path(__u64 address, __u64 id)
 {
+	struct kernfs_node *node = (struct kernfs_node *)address;
 	struct plumb_meanwhile_path *path;
 	__u32 zero = 0, i;
 
 	if (bpf_map_lookup_elem(&plumb_meanwhile_paths, &id))
-		return;
+		return 0;
 	path = bpf_map_lookup_elem(&plumb_meanwhile_new, &zero);
 	if (!path)
-		return;
+		return 0;
 	for (i = 0; i < PLUMB_MEANWHILE_DEPTH; i++) {
 		path->names[i][0] = 0;
 		if (node)
@@ -113,6 +117,7 @@ static __always_inline void meanwhile_keep_path(struct kernfs_node *node, __u64 
 	}
 	path->cut = node && node_above(node);
 	bpf_map_update_elem(&plumb_meanwhile_paths, &id, path, BPF_ANY);
+	return 0;
 }
 
 /* For NS, the waiter could not run: the quota of GROUP was used up. */
@@ -130,7 +135,7 @@ __noinline int meanwhile_quota(__u64 group, __u64 ns)
 		bpf_core_read(&key->period, sizeof(key->period), &tg->cfs_bandwidth.period);
 	}
 	bpf_core_read(&key->cgroup, sizeof(key->cgroup), &node->id);
-	meanwhile_keep_path(node, key->cgroup);
+	meanwhile_keep_path((__u64)node, key->cgroup);
 	meanwhile_add(key, ns);
 	return 0;
 }
