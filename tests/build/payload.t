@@ -19,6 +19,7 @@ kfuncs='[a-z_]*(_from_user|_read_user|_user_str|_user_task|_user_dynptr)[a-z_]*'
 
 # OBJECT, helper: what for.
 allowed=$(sed 's/:.*//' <<-'END' | sort
+cpu-profile probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
 file-io-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
@@ -27,15 +28,18 @@ file-latency-raw probe_read_user: the code before a thread's next instruction, 7
 file-latency-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 file-latency-session-700 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 func-stack get_stack: addresses of the user stack
-func-stack probe_read_user: the return address at the entry of a user function: its caller
+func-stack probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
+offcpu-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 offcpu-time get_stack: addresses of the user stack
+skb-alloc-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 skb-alloc-stacks get_stack: addresses of the kernel stack
+stack-twice probe_read_user: a test's
 stack-twice get_stack: a test's: what the kernel says beside again.bpf.h
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-slower get_stack: addresses of the kernel stack: places that wait
-syscall-slower probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from; the time that a call asks for, 16 bytes
+syscall-slower probe_read_user: words of the user stack (--stacks), as cpu-profile; the code before a thread's next instruction, 7 bytes: which call it returns from; the time that a call asks for, 16 bytes
 tcp-sendmsg-lat probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-raw probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
@@ -45,6 +49,7 @@ user-func-latency probe_read_user: return addresses on the stack: which calls lo
 user-func-latency-go probe_read_user: the end of a goroutine's stack: where its calls are
 user-func-latency-session-610 probe_read_user: as user-func-latency
 user-func-latency-session-700 probe_read_user: as user-func-latency
+wall-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 wall-time get_stack: addresses of the user stack
 END
 )

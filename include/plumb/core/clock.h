@@ -16,6 +16,15 @@ static inline uint64_t plumb_now(void)
 	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
 }
 
+/* CPU time of this thread, ns: elapsed time would include that of others. */
+static inline uint64_t plumb_cpu_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
+}
+
 /* The earlier of two times; 0 means never. */
 static inline uint64_t plumb_sooner(uint64_t a, uint64_t b)
 {

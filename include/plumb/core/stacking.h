@@ -22,7 +22,8 @@ struct plumb_stacking {
 	void (*complete)(struct plumb_options *options, struct plumb_tool *tool);
 	/* Sets the sizes of maps in an object that is opened and not yet loaded; and fills those of
 	 * one that is loaded: 0 or -errno. */
-	void (*configure)(const struct plumb_bpf *bpf, bool calibration);
+	void (*configure)(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			  bool calibration);
 	int (*fill)(const struct plumb_bpf *bpf);
 	/* When all programs are attached, and privileges not yet given up. */
 	void (*begin)(struct plumb_run *run);

@@ -50,6 +50,9 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s);
  */
 int plumb_symbolizer_note(struct plumb_symbolizer *s, pid_t pid);
 
+/* What the process executes (plumb_stack_image()); 0: that cannot be read. */
+uint64_t plumb_process_image(pid_t pid);
+
 /*
  * For callers that see a process many times: plumb_symbolizer_note_soon() queues it once, and the
  * next plumb_symbolizer_note_due() notes it.  Processes whose mappings take long to read are noted

@@ -126,7 +126,7 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		goto close;
 	plumb_configure(run, in);
 	if (run->tool->stacking)
-		run->tool->stacking->configure(&in->bpf, calibration);
+		run->tool->stacking->configure(run, &in->bpf, calibration);
 	if (mechanism->attach_targets)
 		err = plumb_configure_attach_targets(in);
 	if (err) {

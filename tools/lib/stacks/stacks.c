@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <plumb/bpf/stack/unwind.h>
+#include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
+#include <plumb/unwind/unwind.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -40,7 +43,8 @@ static void set_entries(const struct plumb_bpf *bpf, const char *map, uint32_t n
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, map), n);
 }
 
-void plumb_stacks_configure(const struct plumb_bpf *bpf, bool calibration)
+static void configure_kernel(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			     bool calibration)
 {
 	const struct plumb_config *c = bpf->config;
 	const uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
@@ -49,6 +53,14 @@ void plumb_stacks_configure(const struct plumb_bpf *bpf, bool calibration)
 		set_entries(bpf, "plumb_stacks", plumb_stacks_options.max);
 	set_entries(bpf, "plumb_stack_taken", n);
 	set_entries(bpf, "plumb_stack_free", c->interleaved ? n : 1);
+	set_entries(bpf, "plumb_unwind_walks", n);
+}
+
+void plumb_stacks_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			    bool calibration)
+{
+	configure_kernel(run, bpf, calibration);
+	plumb_unwind_configure(run, bpf, calibration);
 }
 
 /* Makes all places free in which stacks are taken. */
@@ -59,7 +71,7 @@ int plumb_stacks_fill(const struct plumb_bpf *bpf)
 	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
 		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &i, BPF_ANY))
 			return -errno;
-	return 0;
+	return plumb_unwind_fill(bpf);
 }
 
 /*
@@ -84,14 +96,17 @@ void plumb_stacks_begin(struct plumb_run *run)
 
 static int note(void *context, const void *record, size_t size)
 {
-	if (size >= sizeof(__u32))
-		plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
+	if (size < sizeof(__u32))
+		return 0;
+	plumb_symbolizer_note_soon(plumb_stacks_symbolizer, *(const __u32 *)record);
+	plumb_unwind_note(*(const __u32 *)record);
 	return 0;
 }
 
 static int note_due(void *context, bool all, uint64_t *again)
 {
 	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
+	*again = plumb_sooner(*again, plumb_unwind_due());
 	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
 }
 
@@ -197,6 +212,13 @@ static bool is_beyond(const struct plumb_frame_name *frame, const char *callee)
 			  (!strcmp(callee, "main") && strncmp(name, "__libc_start", 12)));
 }
 
+/* Why a walk went no further. */
+static const char *const cut[PLUMB_WALKS] = {
+	[PLUMB_WALK_NO_TABLE] = "[cut: no unwind table]",
+	[PLUMB_WALK_LOST] = "[cut: a register is lost]",
+	[PLUMB_WALK_MEMORY] = "[cut: not a stack]",
+};
+
 static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_key *key)
 {
 	struct plumb_frame_name names[MAX_INLINED];
@@ -215,7 +237,7 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 		 * Code without frame pointers leaves any number in place of the return address.  If
 		 * that is in no mapping, the frames end here.
 		 */
-		if (is_beyond(&names[m ? m - 1 : 0], callee))
+		if (stack.walk != PLUMB_WALK_COMPLETE && is_beyond(&names[m ? m - 1 : 0], callee))
 			return;
 		if (!names[0].module && !i && first) {
 			add_text(f, first);
@@ -232,6 +254,8 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 	}
 	if (stack.n >= deepest)
 		add_text(f, TRUNCATED);
+	else if (cut[stack.walk % PLUMB_WALKS])
+		add_text(f, cut[stack.walk]);
 }
 
 void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
@@ -317,7 +341,7 @@ const struct plumb_stacking plumb_stacking_own = {
 };
 
 const struct plumb_stacking plumb_stacking_own_kernel = {
-	.configure = plumb_stacks_configure,
+	.configure = configure_kernel,
 	.fill = plumb_stacks_fill,
 	.begin = begin_kernel,
 	.footer = plumb_stacks_footer,

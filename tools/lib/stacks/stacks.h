@@ -99,7 +99,8 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 extern struct plumb_symbolizer *plumb_stacks_symbolizer;
 /* For struct plumb_stacking. */
 extern const struct plumb_ring plumb_stacks_ring;
-void plumb_stacks_configure(const struct plumb_bpf *bpf, bool calibration);
+void plumb_stacks_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			    bool calibration);
 int plumb_stacks_fill(const struct plumb_bpf *bpf);
 void plumb_stacks_begin(struct plumb_run *run);
 void plumb_stacks_name_flight(const struct plumb_run *run, const struct plumb_flight *f,

@@ -287,8 +287,8 @@ bool plumb_process_has_jit(const struct plumb_process *p)
 	return false;
 }
 
-/* Fields 27, 28 and 47 of /proc/PID/stat; 0: they cannot be read. */
-static uint64_t image_of(pid_t pid)
+/* Fields 27, 28 and 47 of /proc/PID/stat. */
+uint64_t plumb_process_image(pid_t pid)
 {
 	uint64_t end_code = 0, stack = 0, brk = 0, n = 1;
 	char text[1024], *rest;
@@ -318,7 +318,7 @@ static int open_root(pid_t pid)
 int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
 	struct plumb_code_maps now = {};
-	struct reading r = {s, p->pid, image_of(p->pid), .old = &p->now, .now = &now};
+	struct reading r = {s, p->pid, plumb_process_image(p->pid), .old = &p->now, .now = &now};
 	int root, err;
 
 	if (plumb_pids_are_foreign()) /* it would be another process */
@@ -327,7 +327,7 @@ int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 	err = plumb_maps_of(p->pid, read_map, &r);
 	if (err == -EACCES || err == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(SYS_PTRACE), "names of user stacks of other processes");
-	if (!err && image_of(p->pid) != r.image)
+	if (!err && plumb_process_image(p->pid) != r.image)
 		err = -EAGAIN; /* it executes another program: the next stack asks again */
 	if (!err) {
 		retire(&p->gone, &p->now, &now);

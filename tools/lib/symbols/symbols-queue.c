@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* When processes are noted, and the perf maps of those that have one are read again. */
 #include "symbols.h"
-#include <time.h>
 #include <plumb/core/clock.h>
 
 /* A process is not noted again for REST times the CPU time of noting it, at most REST_MAX ns. */
@@ -13,15 +12,6 @@
 
 /* Time after which plumb_symbolizer_note_due() stops noting processes, ns. */
 #define TURN 10000000
-
-/* CPU time of this thread, ns: elapsed time would include that of other threads. */
-static uint64_t time_spent(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
-}
 
 static void queue(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t due)
 {
@@ -42,10 +32,10 @@ static void watch(struct plumb_symbolizer *s, struct plumb_process *p)
 
 static int note_and_rest(struct plumb_symbolizer *s, struct plumb_process *p)
 {
-	uint64_t rest = time_spent();
+	uint64_t rest = plumb_cpu_time();
 	int err = plumb_process_note(s, p);
 
-	rest = (time_spent() - rest) * REST;
+	rest = (plumb_cpu_time() - rest) * REST;
 	p->rest = plumb_now() + (rest < REST_MAX ? rest : REST_MAX);
 	if (!err && plumb_process_has_jit(p) && !p->is_queued)
 		watch(s, p);

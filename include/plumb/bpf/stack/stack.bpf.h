@@ -10,13 +10,9 @@
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/stack/stacks.h>
+#include <plumb/bpf/stack/unwind.bpf.h>
 
 PLUMB_MAP(plumb_stacks, HASH, 64 /* set by the loader, except in a calibration instance */, __s32,
-	  struct plumb_stack);
-
-/* The buffer that a stack is taken to: one per CPU. */
-PLUMB_MAP(plumb_stack_taken, ARRAY,
-	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
 	  struct plumb_stack);
 
 /*
@@ -71,24 +67,36 @@ static __always_inline void stack_add_caller(void *ctx, __u64 flags, __u64 calle
 }
 
 /*
- * Take the current thread's stack to TAKEN; return its number.  IMAGE: what its process executes,
- * so that equal addresses of two programs are two stacks.  CALLER: where the innermost function
- * returns to; 0: not known.
+ * Takes the user stack of the current thread by frame pointers; CALLER: where the innermost
+ * function returns to; 0: not known.
  */
-static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 image, __u64 caller,
-				      struct plumb_stack *taken)
+static __always_inline long stack_by_frames(void *ctx, __u64 flags, __u64 caller,
+					    struct plumb_stack *taken)
 {
+	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
+
+	if (size <= 0) /* a kernel thread has no user stack */
+		return 0;
+	taken->n = size / sizeof(taken->addresses[0]);
+	if (caller)
+		stack_add_caller(ctx, flags, caller, taken);
+	return taken->n;
+}
+
+/*
+ * The number of the stack that is taken in PLACE.  IMAGE: what its process TGID executes, so that
+ * equal addresses of two programs are two stacks.  As a global function it is verified only once.
+ */
+__noinline int stack_keep_taken(__u32 place, __u32 tgid, __u64 image)
+{
+	struct plumb_stack *taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
 	struct plumb_stack *kept = NULL;
 	__u64 mix = tgid ^ image;
 	__s32 number = 0;
 	__u32 i;
-	long size = bpf_get_stack(ctx, taken->addresses, sizeof(taken->addresses), flags);
 
-	if (size <= 0) /* a kernel thread has no user stack */
-		return PLUMB_NO_STACK;
-	taken->n = size / sizeof(taken->addresses[0]);
-	if (caller)
-		stack_add_caller(ctx, flags, caller, taken);
+	if (!taken)
+		return PLUMB_LOST_STACK;
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
 	taken->mix = mix;
@@ -107,6 +115,19 @@ static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 
 	if (tgid && !kept->told)
 		kept->told = !bpf_ringbuf_output(&plumb_processes, &tgid, sizeof(tgid), 0);
 	return number;
+}
+
+/*
+ * Takes the current thread's stack in PLACE; returns its number.  CALLER: where the innermost
+ * function returns to; 0: not known.
+ */
+static __always_inline __s32 stack_of(void *ctx, __u64 flags, __u32 tgid, __u64 image, __u64 caller,
+				      __u32 place, struct plumb_stack *taken)
+{
+	taken->walk = flags & BPF_F_USER_STACK ? unwind_stack(place, tgid, image) : PLUMB_WALK_FP;
+	if (!taken->walk && !stack_by_frames(ctx, flags, caller, taken))
+		return PLUMB_NO_STACK;
+	return stack_keep_taken(place, tgid, image);
 }
 
 static __always_inline __u64 stack_image(struct task_struct *task)
@@ -130,7 +151,7 @@ static __always_inline __s32 stack_take(void *ctx, __u64 flags, __u32 tgid, __u6
 	if (!plumb_config.interleaved || !bpf_map_pop_elem(&plumb_stack_free, &place)) {
 		taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
 		if (taken)
-			number = stack_of(ctx, flags, tgid, image, caller, taken);
+			number = stack_of(ctx, flags, tgid, image, caller, place, taken);
 		if (plumb_config.interleaved)
 			bpf_map_push_elem(&plumb_stack_free, &place, 0);
 	}

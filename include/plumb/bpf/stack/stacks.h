@@ -19,7 +19,8 @@ struct plumb_stack {
 	__u64 mix;   /* the whole hash */
 	__u64 image; /* of a user stack */
 	__u32 n;
-	__u32 told; /* of a user stack: the loader was notified of its process */
+	__u16 told; /* of a user stack: the loader was notified of its process */
+	__u16 walk; /* of a user stack: enum plumb_unwind_end */
 	__u64 addresses[PLUMB_STACK_DEPTH];
 };
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind, BPF side: follows the stack of the current thread in user mode by the tables of its
+ * program, and by frame pointers where there is none.
+ */
+#pragma once
+
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/sched/registers.bpf.h>
+#include <plumb/bpf/stack/stacks.h>
+#include <plumb/bpf/stack/unwind.h>
+
+#define UNWIND_CS_64 0x33 /* __USER_CS: the code segment of 64-bit programs */
+
+#define UNWIND_AREA_STEPS 16 /* of a binary search among PLUMB_UNWIND_AREAS */
+#define UNWIND_ROW_STEPS  22 /* among the rows of a file */
+
+/* Sizes: the loader. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct plumb_unwind_row);
+} plumb_unwind_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct plumb_unwind_area);
+} plumb_unwind_areas SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} plumb_unwind_now SEC(".maps");
+
+/* The buffer that a stack is taken to: one per CPU. */
+PLUMB_MAP(plumb_stack_taken, ARRAY,
+	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
+	  struct plumb_stack);
+
+/* A walk in progress, in the place of plumb_stack_taken in which its stack is taken. */
+struct unwind_walk {
+	__u64 pc, sp, bp;
+	__u64 begin, end, base; /* of the area of the last frame */
+	__u64 image;
+	__u32 first, n; /* its rows */
+	__u32 tgid;
+	__u32 areas, n_areas; /* those in use */
+	__u64 di;             /* of the first frame; 0: it is another one */
+	__u32 is_exact;       /* PC is not a return address */
+	__u32 bp_is_lost;
+	__u32 is_known; /* some area of the process was met */
+	/* Of a binary search: in memory, which the verifier forgets, or it would follow each way.
+	 */
+	__u32 low, high;
+};
+
+PLUMB_MAP(plumb_unwind_walks, ARRAY, 1 /* the loader: as plumb_stack_taken */, __u32,
+	  struct unwind_walk);
+PLUMB_MAP(plumb_unwind_counts, PERCPU_ARRAY, PLUMB_WALKS, __u32, __u64);
+
+/* The number of what is halfway in a search. */
+static __always_inline __u32 unwind_middle(const struct unwind_walk *w)
+{
+	barrier();
+	return (w->low + w->high) / 2;
+}
+
+/* Goes on above MIDDLE, or below. */
+static __always_inline void unwind_halve(struct unwind_walk *w, __u32 middle, bool above)
+{
+	if (above)
+		w->low = middle + 1;
+	else
+		w->high = middle;
+	barrier();
+}
+
+/* Finds the area of PC; none: it has no rows. */
+static __always_inline void unwind_find_area(struct unwind_walk *w, __u64 pc)
+{
+	const struct plumb_unwind_area *area;
+	__u32 middle, at, i;
+
+	if (pc >= w->begin && pc < w->end)
+		return;
+	w->begin = w->end = w->n = 0;
+	w->low = 0;
+	w->high = w->n_areas;
+	/* The last one that does not begin above. */
+	for (i = 0; i < UNWIND_AREA_STEPS + 1 && w->low < w->high; i++) {
+		middle = unwind_middle(w);
+		at = w->areas + middle;
+		area = bpf_map_lookup_elem(&plumb_unwind_areas, &at);
+		if (!area)
+			return;
+		if (area->tgid == w->tgid && area->image == w->image)
+			w->is_known = 1;
+		unwind_halve(w, middle,
+			     area->tgid < w->tgid || (area->tgid == w->tgid && area->begin <= pc));
+	}
+	at = w->areas + w->low - 1;
+	area = w->low ? bpf_map_lookup_elem(&plumb_unwind_areas, &at) : NULL;
+	if (!area || area->tgid != w->tgid || pc >= area->end || area->image != w->image)
+		return;
+	w->begin = area->begin;
+	w->end = area->end;
+	w->base = area->base;
+	w->first = area->first;
+	w->n = area->n;
+}
+
+/* The row of PC, which is in the area of W; NULL: there is none. */
+static __always_inline const struct plumb_unwind_row *unwind_find_row(struct unwind_walk *w,
+								      __u64 pc)
+{
+	const struct plumb_unwind_row *row;
+	const __u64 wanted = pc - w->base;
+	__u32 middle, at, i;
+
+	w->low = 0;
+	w->high = w->n;
+	for (i = 0; i < UNWIND_ROW_STEPS && w->low < w->high; i++) {
+		middle = unwind_middle(w);
+		at = w->first + middle;
+		row = bpf_map_lookup_elem(&plumb_unwind_rows, &at);
+		if (!row)
+			return NULL;
+		unwind_halve(w, middle, row->pc <= wanted);
+	}
+	at = w->first + w->low - 1;
+	return w->low ? bpf_map_lookup_elem(&plumb_unwind_rows, &at) : NULL;
+}
+
+static __always_inline bool unwind_read(__u64 *to, __u64 address)
+{
+	return !bpf_probe_read_user(to, sizeof(*to), (const void *)address);
+}
+
+/* struct ucontext: uc_mcontext is at 40, in which rbp is the 11th word, rsp the 16th, rip the 17th.
+ */
+static __always_inline bool unwind_signal(struct unwind_walk *w)
+{
+	const __u64 context = w->sp + 40;
+
+	w->is_exact = 1;
+	w->di = w->bp_is_lost = 0;
+	return unwind_read(&w->bp, context + 10 * 8) && unwind_read(&w->pc, context + 16 * 8) &&
+	       unwind_read(&w->sp, context + 15 * 8);
+}
+
+/* By a ROW that says where the CFA is; none: by the frame pointer.  As unwind_up(). */
+static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk *w, __u64 pc,
+							     const struct plumb_unwind_row *row)
+{
+	const __s32 offset = row ? row->cfa : 0;
+	const __u32 how = row ? row->how : PLUMB_UNWIND_NONE;
+	__s32 bp = row ? row->bp : -2;
+	__u64 cfa, caller;
+
+	switch (how) {
+	case PLUMB_UNWIND_SP:
+		cfa = w->sp + offset * 8;
+		break;
+	case PLUMB_UNWIND_BP:
+		cfa = w->bp + offset * 8;
+		break;
+	case PLUMB_UNWIND_ALIGNED:
+		if (!unwind_read(&cfa, w->bp + offset * 8))
+			return PLUMB_WALK_MEMORY;
+		break;
+	case PLUMB_UNWIND_PLT:
+		cfa = w->sp + 8 + ((__s32)(pc & 15) >= offset ? 8 : 0);
+		break;
+	default:
+		if (w->bp < w->sp) /* it is no frame pointer, or the outermost frame has none */
+			return w->bp ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_COMPLETE;
+		cfa = w->bp + 16;
+		bp = -2;
+	}
+	if (cfa <= w->sp || !unwind_read(&caller, cfa - 8))
+		return PLUMB_WALK_MEMORY;
+	if (how == PLUMB_UNWIND_ALIGNED) {
+		if (!unwind_read(&w->bp, w->bp))
+			return PLUMB_WALK_MEMORY;
+	} else if (bp == PLUMB_UNWIND_LOST) {
+		w->bp_is_lost = 1;
+	} else if (bp && !unwind_read(&w->bp, cfa + bp * 8)) {
+		return PLUMB_WALK_MEMORY;
+	}
+	w->pc = caller;
+	w->sp = cfa;
+	w->di = w->is_exact = 0;
+	return caller ? 0 : PLUMB_WALK_COMPLETE;
+}
+
+/* To the caller of the frame in which W is; otherwise why not, which is not 0. */
+static __always_inline enum plumb_unwind_end unwind_up(struct unwind_walk *w)
+{
+	const __u64 pc = w->pc - !w->is_exact;
+	const struct plumb_unwind_row *row;
+	__u32 how;
+
+	unwind_find_area(w, pc);
+	row = w->n ? unwind_find_row(w, pc) : NULL;
+	how = row ? row->how : PLUMB_UNWIND_NONE;
+	if (how == PLUMB_UNWIND_END)
+		return PLUMB_WALK_COMPLETE;
+	if (how == PLUMB_UNWIND_OTHER)
+		return PLUMB_WALK_LOST;
+	if (how == PLUMB_UNWIND_SIGNAL)
+		return unwind_signal(w) ? 0 : PLUMB_WALK_MEMORY;
+	if (how == PLUMB_UNWIND_RDI) {
+		if (!w->di)
+			return PLUMB_WALK_LOST;
+		w->pc = w->di;
+		w->sp += row->cfa * 8;
+		w->di = w->is_exact = 0;
+		return 0;
+	}
+	if (how != PLUMB_UNWIND_SP && how != PLUMB_UNWIND_PLT && w->bp_is_lost)
+		return how == PLUMB_UNWIND_NONE ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_LOST;
+	return unwind_frame_of(w, pc, row);
+}
+
+/* Writes the frame I to the stack that is taken in PLACE, and goes to its caller: 0, or why not. */
+__noinline int unwind_frame(__u32 place, __u32 i)
+{
+	struct unwind_walk *w = bpf_map_lookup_elem(&plumb_unwind_walks, &place);
+	struct plumb_stack *taken = bpf_map_lookup_elem(&plumb_stack_taken, &place);
+
+	if (!w || !taken || i >= PLUMB_STACK_DEPTH)
+		return PLUMB_WALK_DEEP;
+	/* All but the first are taken for return addresses. */
+	taken->addresses[i] = w->pc + (i && w->is_exact);
+	taken->n = i + 1;
+	return unwind_up(w);
+}
+
+/*
+ * Takes the user stack of the current thread, of process TGID that executes IMAGE, in PLACE: how
+ * that ended; PLUMB_WALK_FP: nothing is known of the process, and it was not taken.
+ */
+__noinline int unwind_stack(__u32 place, __u32 tgid, __u64 image)
+{
+	struct unwind_walk *w = bpf_map_lookup_elem(&plumb_unwind_walks, &place);
+	__u32 zero = 0, i, end = 0;
+	__u64 *now = bpf_map_lookup_elem(&plumb_unwind_now, &zero), *count;
+	const struct pt_regs *regs;
+
+	if (!w || !now || !*now || !image)
+		return PLUMB_WALK_FP;
+#if defined(__TARGET_ARCH_x86)
+	regs = return_registers(current_task());
+	if (return_register(regs, cs) != UNWIND_CS_64)
+		return PLUMB_WALK_FP;
+	__builtin_memset(w, 0, sizeof(*w));
+	w->pc = return_register(regs, ip);
+	w->sp = return_register(regs, sp);
+	w->bp = return_register(regs, bp);
+	w->di = return_register(regs, di);
+#else
+	return PLUMB_WALK_FP;
+#endif
+	w->is_exact = 1;
+	w->tgid = tgid;
+	w->image = image;
+	w->areas = *now >> 32;
+	w->n_areas = *now;
+	unwind_find_area(w, w->pc);
+	if (!w->is_known)
+		return PLUMB_WALK_FP;
+	for (i = 0; i < PLUMB_STACK_DEPTH && !end; i++)
+		end = unwind_frame(place, i);
+	if (!end)
+		end = PLUMB_WALK_DEEP;
+	count = bpf_map_lookup_elem(&plumb_unwind_counts, &end);
+	if (count)
+		plumb_add(*count, 1);
+	return end;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind: gives BPF programs the tables by which they follow user stacks (bpf/stack/unwind.h), of
+ * the files that traced processes have mapped.  For tools whose programs take user stacks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct plumb_bpf;
+struct plumb_run;
+
+/*
+ * Before BPF is loaded: reads the tables of the processes that the filters of RUN accept, once, for
+ * at most 3 s, and sets the sizes of the maps.  CALIBRATION: no tables, for an instance that is
+ * only measured.
+ */
+void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			    bool calibration);
+/* When it is loaded: 0 or -errno. */
+int plumb_unwind_fill(const struct plumb_bpf *bpf);
+
+/*
+ * A stack of process PID was taken, which may have mapped a file since it was last looked at.  It
+ * is looked at by the second, which returns after how many ns it is to be called again; 0: nothing
+ * is due.
+ */
+void plumb_unwind_note(pid_t pid);
+uint64_t plumb_unwind_due(void);
+
+/* How many walks ended in which way. */
+struct plumb_unwind_counts {
+	uint64_t walks[8]; /* by enum plumb_unwind_end */
+	uint64_t files, rows;
+	bool is_full; /* for some files there was no room */
+};
+struct plumb_unwind_counts plumb_unwind_counts(const struct plumb_bpf *bpf);

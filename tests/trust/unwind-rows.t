@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The unwind tables of files, as programs search them, beside what readelf (binutils) makes of .eh_frame, at the beginning of
+# each of its rows.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[[ $(uname -m) == x86_64 ]] || { echo "1..0 # SKIP the tables are those of x86_64"; exit 0; }
+
+# "ADDRESS HOW OFFSET FRAME-POINTER" of readelf's rows; expressions are "exp".
+readelf_rows() {
+	readelf --debug-dump=frames-interp "$1" 2>/dev/null | awk '
+		/^ +LOC +CFA/ { delete column; for (i = 1; i <= NF; i++) column[$i] = i; next }
+		/ FDE / { fde = 1; next }
+		/ CIE / { fde = 0; next }
+		!fde || !/^[0-9a-f]+ +(r|v?exp)/ { next }
+		{
+			sub(/^0+/, "", $1)
+			bp = "rbp" in column ? $column["rbp"] : "u"
+			ra = $column["ra"]
+			if (/\(r/) bp = "exp" # a register that is in another one, which readelf writes as two words
+			if (ra == "rdi" && $2 ~ /^rsp/) print $1, "rdi" substr($2, 4), bp
+			else print $1, ra == "u" ? "end" : $2 ~ /^r[bs]p/ && ra == "c-8" || /exp/ ? $2 : "other", bp
+		}'
+}
+
+# agrees FILE - at each address at which readelf has a row, ours says the same; how many did, and how many have expressions
+agrees() {
+	local name=${1##*/}
+	build/trust/unwind-rows "$1" >"$work/ours"
+	readelf_rows "$1" >"$work/theirs"
+	# Both by address; ours before theirs.
+	{ sed 's/^/o /' "$work/ours"; sed 's/^/t /' "$work/theirs"; } | awk '{ printf "%16s %s\n", $2, $0 }' | sort -s -k1,1 |
+		awk -v name="$name" '
+		$2 == "o" { how = $4; bp = $5; next }
+		{
+			theirs = $4
+			if (theirs ~ /exp/ || $5 ~ /exp/) { expressions++; next }
+			wanted = theirs == "end" || theirs == "other" ? theirs "+0" : theirs
+			there = $5 == "u" || $5 == "s" ? 0 : substr($5, 2) + 0
+			if (how == wanted && (wanted != theirs || bp == there)) same++
+			else { other++; if (other < 9) print "# " name ": " $0 " is " how, bp }
+		}
+		END { print same + 0, other + 0, expressions + 0 }' >"$work/result"
+	read -r same other expressions < <(tail -1 "$work/result")
+	claim "$name: rows are as readelf has them ($same same, $other not, $expressions expressions)" \
+		test "$same" -ge "${2:-1000}" -a "$other" -eq 0 -a "$expressions" -lt "$((same / 50))" || cat "$work/result" >&2
+}
+
+libc=$(ldd /bin/sort | awk '/libc\.so/ { print $3 }')
+agrees "$libc"
+agrees /usr/bin/sort
+# Linked statically, it has no .eh_frame_hdr.
+agrees build/tests/busy
+agrees build/bin/wall-time
+agrees "$(readlink -f "$(g++ -print-file-name=libstdc++.so 2>/dev/null || echo /usr/bin/bash)")"
+
+# What is damaged has no table, or a part of it, and ends nobody: each tenth byte of the first kilobytes of the table.
+cp /usr/bin/sort "$work/damaged"
+offset=$(readelf -SW "$work/damaged" | sed -n "s/.* \.eh_frame  *PROGBITS  *[0-9a-f]*  *\([0-9a-f]*\)  *\([0-9a-f]*\).*/\1 \2/p")
+size=$((16#${offset#* })) offset=$((16#${offset% *}))
+failed=0
+for ((i = 0; i < 200; i++)); do
+	printf '\xff' | dd of="$work/damaged" bs=1 seek=$((offset + i * size / 200)) conv=notrunc 2>/dev/null
+	timeout 5 build/trust/unwind-rows "$work/damaged" >/dev/null || failed=$((failed + 1))
+done
+is "200 damaged tables are read in time" "$failed" 0
+truncate -s $((offset + size / 2)) "$work/damaged"
+claim "... also one that is cut" timeout 5 build/trust/unwind-rows "$work/damaged" || true
+done_testing

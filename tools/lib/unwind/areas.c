@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <plumb/core/clock.h>
+#include <plumb/core/memory.h>
+#include <plumb/core/run.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
+#include <plumb/symbols/maps.h>
+#include <plumb/symbols/symbols.h>
+#include <plumb/unwind/unwind.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "files.h"
+
+#define AT_START   (3 * PLUMB_SECOND)
+#define MORE_ROWS  (512U << 10) /* for what is mapped later: 4 MB */
+#define MORE_AREAS 4096
+#define MOST_ROWS  (8U << 20) /* 64 MB */
+/* A process is not looked at again for so many times the CPU time of that; ns at least. */
+#define REST       4
+#define REST_LEAST 10000000
+
+/* Of all processes, by tgid and address; MAPPED: what programs have, both arrays of HALF. */
+static struct plumb_unwind_area *areas, *mapped;
+static size_t n_areas, half;
+static uint64_t *now;    /* plumb_unwind_now */
+static uint64_t changed; /* when it did, ns */
+static bool is_due;      /* AREAS has changed since */
+
+/* Processes of which stacks were taken. */
+static struct wanted {
+	pid_t pid;
+	bool is_wanted; /* since it was looked at */
+	uint64_t when;  /* not before that, ns */
+} * wanted;
+static size_t n_wanted;
+
+/* --- the areas of a process --- */
+
+struct reading {
+	pid_t pid;
+	uint64_t image;
+	struct plumb_unwind_area *found;
+	size_t n;
+};
+
+static int read_area(void *context, struct plumb_vma *vma)
+{
+	struct plumb_unwind_area area = {};
+	struct reading *r = context;
+	const struct unwind_file *f = vma->is_code ? unwind_file_of(r->pid, vma) : NULL;
+
+	if (f)
+		unwind_file_area(f, vma, &area);
+	if (!area.n)
+		return 0;
+	area.tgid = r->pid;
+	area.image = r->image;
+	*plumb_append(r->found, r->n) = area;
+	return 0;
+}
+
+/* Where the areas of PID begin, and would. */
+static size_t first_of(uint32_t pid)
+{
+	size_t low = 0, high = n_areas, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (areas[middle].tgid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Puts those of R in the place of the earlier ones of its process. */
+static void replace(const struct reading *r)
+{
+	const size_t first = first_of(r->pid), end = first_of(r->pid + 1);
+	struct plumb_unwind_area *all;
+
+	if (end - first == r->n && (!r->n || !memcmp(areas + first, r->found, r->n * sizeof(*all))))
+		return;
+	all = plumb_zeroed(n_areas - (end - first) + r->n, sizeof(*all));
+	memcpy(all, areas, first * sizeof(*all));
+	memcpy(all + first, r->found, r->n * sizeof(*all));
+	memcpy(all + first + r->n, areas + end, (n_areas - end) * sizeof(*all));
+	n_areas += r->n - (end - first);
+	free(areas);
+	areas = all;
+	is_due = true;
+}
+
+static void look_at(pid_t pid)
+{
+	struct reading r = {.pid = pid, .image = plumb_process_image(pid)};
+
+	if (r.image && !plumb_maps_of(pid, read_area, &r) && plumb_process_image(pid) == r.image)
+		replace(&r);
+	free(r.found);
+}
+
+/* --- what programs have --- */
+
+/* Programs may still read the array that was in use before the last change. */
+static void publish(void)
+{
+	size_t first;
+
+	if (!is_due || !mapped || plumb_now() < changed + PLUMB_UNWIND_PAUSE || n_areas > half)
+		return;
+	first = *now >> 32 ? 0 : half;
+	memcpy(mapped + first, areas, n_areas * sizeof(*areas));
+	__atomic_store_n(now, (uint64_t)first << 32 | n_areas, __ATOMIC_RELEASE);
+	changed = plumb_now();
+	is_due = false;
+}
+
+static void look_first(void *context, uint32_t pid, uint32_t tid)
+{
+	uint32_t *last = context;
+
+	if (pid != *last && pid == tid)
+		look_at(pid);
+	*last = pid;
+}
+
+void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
+			    bool calibration)
+{
+	static bool is_read;
+	uint32_t last = 0;
+	size_t rows;
+
+	if (calibration)
+		return;
+	if (!is_read && !run->child)
+		plumb_threads_each(run, plumb_now() + AT_START, look_first, &last);
+	is_read = true;
+	rows = unwind_files_rows() / 4 * 5 + MORE_ROWS;
+	half = 2 * n_areas + MORE_AREAS;
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_rows"),
+				 rows < MOST_ROWS ? rows : MOST_ROWS);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_areas"),
+				 2 * half);
+}
+
+static void *map_of(const struct plumb_bpf *bpf, const char *name, size_t *entries)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(bpf->object, name);
+	const size_t page = sysconf(_SC_PAGESIZE);
+	size_t size;
+	void *at;
+
+	*entries = bpf_map__max_entries(map);
+	size = (*entries * bpf_map__value_size(map) + page - 1) / page * page;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int plumb_unwind_fill(const struct plumb_bpf *bpf)
+{
+	size_t room, n;
+	void *rows;
+
+	if (bpf_map__max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_areas")) ==
+	    1)
+		return 0; /* a calibration, or no user stacks */
+	rows = map_of(bpf, "plumb_unwind_rows", &room);
+	mapped = map_of(bpf, "plumb_unwind_areas", &n);
+	now = map_of(bpf, "plumb_unwind_now", &n);
+	if (!rows || !mapped || !now)
+		return -errno;
+	unwind_files_move(rows, room);
+	changed = 0;
+	is_due = true;
+	publish();
+	return 0;
+}
+
+/* --- while programs run --- */
+
+void plumb_unwind_note(pid_t pid)
+{
+	for (size_t i = 0; i < n_wanted; i++)
+		if (wanted[i].pid == pid) {
+			wanted[i].is_wanted = true;
+			return;
+		}
+	*plumb_append(wanted, n_wanted) = (struct wanted){pid, true, 0};
+}
+
+uint64_t plumb_unwind_due(void)
+{
+	uint64_t at = plumb_now(), next = 0, spent;
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_wanted; i++) {
+		struct wanted *w = &wanted[i];
+
+		if (w->is_wanted && at >= w->when) {
+			spent = plumb_cpu_time();
+			look_at(w->pid);
+			spent = (plumb_cpu_time() - spent) * REST;
+			at = plumb_now();
+			w->is_wanted = false;
+			w->when = at + (spent > REST_LEAST ? spent : REST_LEAST);
+		}
+		if (w->is_wanted)
+			next = plumb_sooner(next, w->when - at);
+		if (w->is_wanted || at < w->when)
+			wanted[n++] = *w;
+	}
+	n_wanted = n;
+	publish();
+	if (is_due && mapped)
+		next = plumb_sooner(next, PLUMB_UNWIND_PAUSE);
+	return next;
+}
+
+struct plumb_unwind_counts plumb_unwind_counts(const struct plumb_bpf *bpf)
+{
+	const int map = bpf_object__find_map_fd_by_name(bpf->object, "plumb_unwind_counts");
+	const int cpus = libbpf_num_possible_cpus();
+	struct plumb_unwind_counts c = {
+		.files = unwind_files_count(),
+		.rows = unwind_files_rows(),
+		.is_full = unwind_files_are_full(),
+	};
+	uint64_t *each = plumb_zeroed(cpus, sizeof(*each));
+
+	for (uint32_t i = 0; i < PLUMB_WALKS; i++)
+		for (int cpu = 0; !plumb_map_lookup(map, &i, each) && cpu < cpus; cpu++)
+			c.walks[i] += each[cpu];
+	free(each);
+	return c;
+}

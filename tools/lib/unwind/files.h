@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* files: the tables of ELF files, each once, one behind the other in one array. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <plumb/bpf/stack/unwind.h>
+#include <plumb/symbols/maps.h>
+
+struct unwind_file;
+
+/*
+ * The file that process PID has mapped in AREA; NULL: it cannot be read, or is not ELF.  The vDSO
+ * is one, too.
+ */
+const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area);
+
+/* Writes to AREA what programs need for START to END of a process, which are mapped from OFFSET on.
+ */
+void unwind_file_area(const struct unwind_file *f, const struct plumb_vma *vma,
+		      struct plumb_unwind_area *area);
+
+/* All rows so far. */
+size_t unwind_files_rows(void);
+size_t unwind_files_count(void);
+
+/*
+ * From now on rows are in ROWS, of which there are ROOM: those that there are are copied.  Files
+ * that do not fit have none.
+ */
+void unwind_files_move(struct plumb_unwind_row *rows, size_t room);
+bool unwind_files_are_full(void);

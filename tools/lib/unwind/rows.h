@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rows: the unwind table of an ELF file, as programs search it. */
+#pragma once
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <plumb/bpf/stack/unwind.h>
+
+#define UNWIND_ROWS_MAX (2U << 20) /* of a file */
+
+struct unwind_rows {
+	struct plumb_unwind_row *all; /* sorted by pc */
+	size_t n;
+	uint64_t base; /* the lowest address of the file's segments, of which their pc is 0 */
+};
+
+/*
+ * Makes the rows of ELF's .eh_frame; none, if it has no such table, or one that is not sorted or
+ * not understood.  Whatever the file contains, it takes no more than a bounded time.
+ */
+struct unwind_rows unwind_rows_of(Elf *elf);
