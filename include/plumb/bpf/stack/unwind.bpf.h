@@ -244,15 +244,11 @@ __noinline int unwind_frame(__u32 place, __u32 i)
 	return unwind_up(w);
 }
 
-/*
- * Takes the user stack of the current thread, of process TGID that executes IMAGE, in PLACE: how
- * that ended; PLUMB_WALK_FP: nothing is known of the process, and it was not taken.
- */
-__noinline int unwind_stack(__u32 place, __u32 tgid, __u64 image)
+static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 {
 	struct unwind_walk *w = bpf_map_lookup_elem(&plumb_unwind_walks, &place);
 	__u32 zero = 0, i, end = 0;
-	__u64 *now = bpf_map_lookup_elem(&plumb_unwind_now, &zero), *count;
+	__u64 *now = bpf_map_lookup_elem(&plumb_unwind_now, &zero);
 	const struct pt_regs *regs;
 
 	if (!w || !now || !*now || !image)
@@ -279,10 +275,19 @@ __noinline int unwind_stack(__u32 place, __u32 tgid, __u64 image)
 		return PLUMB_WALK_FP;
 	for (i = 0; i < PLUMB_STACK_DEPTH && !end; i++)
 		end = unwind_frame(place, i);
-	if (!end)
-		end = PLUMB_WALK_DEEP;
-	count = bpf_map_lookup_elem(&plumb_unwind_counts, &end);
-	if (count)
+	return end ?: PLUMB_WALK_DEEP;
+}
+
+/*
+ * Takes the user stack of the current thread, of process TGID that executes IMAGE, in PLACE: how
+ * that ended; PLUMB_WALK_FP: nothing is known of the process, and it was not taken.
+ */
+__noinline int unwind_stack(__u32 place, __u32 tgid, __u64 image)
+{
+	__u32 end = unwind_all(place, tgid, image);
+	__u64 *count = bpf_map_lookup_elem(&plumb_unwind_counts, &end);
+
+	if (count && image)
 		plumb_add(*count, 1);
 	return end;
 }
