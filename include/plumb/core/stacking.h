@@ -17,6 +17,7 @@ struct plumb_run;
 struct plumb_tool;
 
 struct plumb_stacking {
+	bool takes_user; /* stacks, not only those of the kernel */
 	/* After the tool's own: judges the options of stacks, and gives TOOL their view.  NULL: the
 	 * tool prints them itself. */
 	void (*complete)(struct plumb_options *options, struct plumb_tool *tool);

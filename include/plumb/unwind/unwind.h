@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 struct plumb_bpf;
@@ -30,11 +29,3 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf);
  */
 void plumb_unwind_note(pid_t pid);
 uint64_t plumb_unwind_due(void);
-
-/* How many walks ended in which way. */
-struct plumb_unwind_counts {
-	uint64_t walks[8]; /* by enum plumb_unwind_end */
-	uint64_t files, rows;
-	bool is_full; /* for some files there was no room */
-};
-struct plumb_unwind_counts plumb_unwind_counts(const struct plumb_bpf *bpf);

@@ -323,6 +323,7 @@ static void complete(struct plumb_options *o, struct plumb_tool *tool)
 }
 
 const struct plumb_stacking plumb_stacking = {
+	.takes_user = true,
 	.complete = complete,
 	.configure = plumb_stacks_configure,
 	.fill = plumb_stacks_fill,

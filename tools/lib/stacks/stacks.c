@@ -8,7 +8,6 @@
 #include <plumb/bpf/stack/unwind.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/json.h>
-#include <plumb/core/log.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/inflight.h>
@@ -38,9 +37,6 @@ static void read_deepest(void)
 	if (f)
 		fclose(f);
 }
-
-/* Whose programs take user stacks; NULL: none do. */
-static const struct plumb_bpf *walking;
 
 static void set_entries(const struct plumb_bpf *bpf, const char *map, uint32_t n)
 {
@@ -75,8 +71,6 @@ int plumb_stacks_fill(const struct plumb_bpf *bpf)
 	for (uint32_t i = 0; i < bpf_map__max_entries(m); i++)
 		if (bpf_map_update_elem(bpf_map__fd(m), NULL, &i, BPF_ANY))
 			return -errno;
-	if (bpf_map__max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_stacks")) > 64)
-		walking = bpf; /* no calibration */
 	return plumb_unwind_fill(bpf);
 }
 
@@ -320,47 +314,12 @@ void plumb_stacks_name_flight(const struct plumb_run *run, const struct plumb_fl
 		plumb_frames_name(frames, run->instance.bpf.object, &key);
 }
 
-/* How the walks of user stacks ended, if that was not as it should be. */
-static void print_walks(FILE *out)
-{
-	static const char *const how[PLUMB_WALKS] = {
-		[PLUMB_WALK_FP] = "by frame pointers",
-		[PLUMB_WALK_COMPLETE] = "whole",
-		[PLUMB_WALK_DEEP] = "truncated",
-		[PLUMB_WALK_NO_TABLE] = "cut: no unwind table",
-		[PLUMB_WALK_LOST] = "cut: a register is lost",
-		[PLUMB_WALK_MEMORY] = "cut: not a stack",
-	};
-	struct plumb_unwind_counts c = {};
-	uint64_t all = 0;
-	char text[256], share[16];
-	int n = 0;
-
-	if (walking)
-		c = plumb_unwind_counts(walking);
-	for (int i = 0; i < PLUMB_WALKS; i++)
-		all += c.walks[i];
-	if (!all || (!plumb_verbosity && 20 * c.walks[PLUMB_WALK_COMPLETE] >= 19 * all))
-		return;
-	for (int i = 0; i < PLUMB_WALKS; i++)
-		if (c.walks[i])
-			n += snprintf(text + n, sizeof(text) - n, "%s%s %% %s",
-				      n ? ", " : "user stacks: ",
-				      plumb_format_percent(100.0 * c.walks[i] / all, share,
-							   sizeof(share)),
-				      how[i]);
-	plumb_print_wrapped(text, out);
-	if (c.is_full)
-		fputs("user stacks: there was no room for the unwind tables of all files\n", out);
-}
-
 void plumb_stacks_footer(FILE *out)
 {
 	const struct plumb_symbolizer_counts *c = plumb_symbolizer_counts(plumb_stacks_symbolizer);
 	const char *obstacle = plumb_symbolizer_obstacle(plumb_stacks_symbolizer);
 	char text[160];
 
-	print_walks(out);
 	if (obstacle) {
 		snprintf(text, sizeof(text), "symbols: %s", obstacle);
 		plumb_print_wrapped(text, out);
@@ -374,12 +333,12 @@ void plumb_stacks_footer(FILE *out)
 }
 
 const struct plumb_stacking plumb_stacking_own = {
+	.takes_user = true,
 	.configure = plumb_stacks_configure,
 	.fill = plumb_stacks_fill,
 	.begin = plumb_stacks_begin,
 	.ring = &plumb_stacks_ring,
 	.flight = plumb_stacks_name_flight,
-	.footer = print_walks,
 };
 
 const struct plumb_stacking plumb_stacking_own_kernel = {

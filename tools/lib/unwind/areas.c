@@ -8,7 +8,6 @@
 #include <plumb/core/memory.h>
 #include <plumb/core/run.h>
 #include <plumb/inflight/inflight.h>
-#include <plumb/kernel/map.h>
 #include <plumb/symbols/maps.h>
 #include <plumb/symbols/symbols.h>
 #include <plumb/unwind/unwind.h>
@@ -16,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "areas.h"
 #include "files.h"
 
 #define AT_START   (3 * PLUMB_SECOND)
@@ -133,6 +133,9 @@ static void look_first(void *context, uint32_t pid, uint32_t tid)
 	*last = pid;
 }
 
+/* --user-stacks, PLUMB_USER_STACKS_*. */
+uint32_t unwind_how;
+
 void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration)
 {
@@ -140,7 +143,8 @@ void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf 
 	uint32_t last = 0;
 	size_t rows;
 
-	if (calibration)
+	if (calibration || unwind_how == PLUMB_USER_STACKS_FP ||
+	    unwind_how == PLUMB_USER_STACKS_NONE)
 		return;
 	if (!is_read && !run->child)
 		plumb_threads_each(run, plumb_now() + AT_START, look_first, &last);
@@ -224,22 +228,4 @@ uint64_t plumb_unwind_due(void)
 	if (is_due && mapped)
 		next = plumb_sooner(next, PLUMB_UNWIND_PAUSE);
 	return next;
-}
-
-struct plumb_unwind_counts plumb_unwind_counts(const struct plumb_bpf *bpf)
-{
-	const int map = bpf_object__find_map_fd_by_name(bpf->object, "plumb_unwind_counts");
-	const int cpus = libbpf_num_possible_cpus();
-	struct plumb_unwind_counts c = {
-		.files = unwind_files_count(),
-		.rows = unwind_files_rows(),
-		.is_full = unwind_files_are_full(),
-	};
-	uint64_t *each = plumb_zeroed(cpus, sizeof(*each));
-
-	for (uint32_t i = 0; i < PLUMB_WALKS; i++)
-		for (int cpu = 0; !plumb_map_lookup(map, &i, each) && cpu < cpus; cpu++)
-			c.walks[i] += each[cpu];
-	free(each);
-	return c;
 }

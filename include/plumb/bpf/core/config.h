@@ -48,4 +48,5 @@ struct plumb_config {
 	__u32 unguarded;   /* 1: fentry and fexit programs can recurse (before 5.12) */
 	__u32 preemptible; /* 1: they can be preempted, and are skipped on that CPU meanwhile */
 	__u32 interleaved; /* 1: programs can interrupt each other on a CPU: only atomics */
+	__u32 user_stacks; /* PLUMB_USER_STACKS_*: how they are walked (stack/unwind.h) */
 };

@@ -171,7 +171,11 @@ static __always_inline __s32 stack_user_from(void *ctx, struct task_struct *task
 					     __u64 caller, __u32 *tgid)
 {
 	__u32 pid = current_pid(task);
-	__s32 number = stack_take(ctx, BPF_F_USER_STACK, pid, stack_image(task), caller, cpu);
+	__s32 number;
+
+	if (plumb_config.user_stacks == PLUMB_USER_STACKS_NONE)
+		return PLUMB_NO_STACK;
+	number = stack_take(ctx, BPF_F_USER_STACK, pid, stack_image(task), caller, cpu);
 
 	if (number >= 0)
 		*tgid = pid;

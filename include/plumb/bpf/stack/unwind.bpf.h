@@ -180,6 +180,8 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 		cfa = w->sp + 8 + ((__s32)(pc & 15) >= offset ? 8 : 0);
 		break;
 	default:
+		if (plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES)
+			return PLUMB_WALK_NO_TABLE;
 		if (w->bp < w->sp) /* it is no frame pointer, or the outermost frame has none */
 			return w->bp ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_COMPLETE;
 		cfa = w->bp + 16;
@@ -251,7 +253,7 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 	__u64 *now = bpf_map_lookup_elem(&plumb_unwind_now, &zero);
 	const struct pt_regs *regs;
 
-	if (!w || !now || !*now || !image)
+	if (!w || !now || !*now || !image || plumb_config.user_stacks == PLUMB_USER_STACKS_FP)
 		return PLUMB_WALK_FP;
 #if defined(__TARGET_ARCH_x86)
 	regs = return_registers(current_task());
@@ -271,7 +273,7 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 	w->areas = *now >> 32;
 	w->n_areas = *now;
 	unwind_find_area(w, w->pc);
-	if (!w->is_known)
+	if (!w->is_known && plumb_config.user_stacks != PLUMB_USER_STACKS_TABLES)
 		return PLUMB_WALK_FP;
 	for (i = 0; i < PLUMB_STACK_DEPTH && !end; i++)
 		end = unwind_frame(place, i);

@@ -58,6 +58,14 @@ _Static_assert(sizeof(struct plumb_unwind_area) == 48, "no hidden padding in a m
 #define PLUMB_UNWIND_PAUSE 10000000 /* ns between two such changes: no walk takes that long */
 #define PLUMB_UNWIND_AREAS 65536    /* in each array at most; a power of two */
 
+/* --user-stacks */
+enum {
+	PLUMB_USER_STACKS_AUTO,   /* by tables, and by frame pointers where there is none */
+	PLUMB_USER_STACKS_FP,     /* by frame pointers only */
+	PLUMB_USER_STACKS_TABLES, /* by tables only */
+	PLUMB_USER_STACKS_NONE,
+};
+
 /* How a walk ended: plumb_stack.walk. */
 enum plumb_unwind_end {
 	PLUMB_WALK_FP,       /* it was by frame pointers only */
