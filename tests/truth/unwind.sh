@@ -16,6 +16,7 @@ run() {
 	done
 
 	# It executes, and maps its libraries, while the trace runs.
+	case $(uname -r) in *cloud*) return ;; esac # busybox's own has no table for all of it
 	if command -v sort >/dev/null; then
 		seq 600000 -1 1 >numbers
 		traced command -F 499 -b comm -- sort -n numbers -o sorted
