@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <plumb/bpf/stack/unwind.h>
 #include <plumb/core/tracer.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/targets/trace-targets.h>
@@ -54,6 +55,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	plumb_stacks_first = name_first;
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
+	bpf->config->user_stacks = PLUMB_USER_STACKS_FP;
 	return 0;
 }
 
@@ -78,7 +80,7 @@ static struct plumb_tool tool = {
 	.keys.max = 16384,
 	.overhead.calibrate = plumb_trace_targets_calibrate,
 	.lifecycle.prepare = prepare,
-	.stacking = &plumb_stacking,
+	.stacking = &plumb_stacking_frames,
 };
 
 int main(int argc, char **argv)

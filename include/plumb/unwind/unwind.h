@@ -13,9 +13,8 @@ struct plumb_bpf;
 struct plumb_run;
 
 /*
- * Before BPF is loaded: reads the tables of the processes that the filters of RUN accept, once, for
- * at most 3 s, and sets the sizes of the maps.  CALIBRATION: no tables, for an instance that is
- * only measured.
+ * Before BPF is loaded: lists the processes that the filters of RUN accept, once, for at most 3 s,
+ * and sets the sizes of the maps.  CALIBRATION: no tables, for an instance that is only measured.
  */
 void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration);
@@ -24,8 +23,8 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf);
 
 /*
  * A stack of process PID was taken, which may have mapped a file since it was last looked at.  It
- * is looked at by the second, which returns after how many ns it is to be called again; 0: nothing
- * is due.
+ * is looked at by the second, which returns after how many ns it is to be called again: 1, if it
+ * has taken its time; 0: nothing is due.
  */
 void plumb_unwind_note(pid_t pid);
 uint64_t plumb_unwind_due(void);

@@ -43,8 +43,8 @@ static void set_entries(const struct plumb_bpf *bpf, const char *map, uint32_t n
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, map), n);
 }
 
-static void configure_kernel(const struct plumb_run *run, const struct plumb_bpf *bpf,
-			     bool calibration)
+void plumb_stacks_configure_frames(const struct plumb_run *run, const struct plumb_bpf *bpf,
+				   bool calibration)
 {
 	const struct plumb_config *c = bpf->config;
 	const uint32_t n = c->interleaved ? c->cpus * PLUMB_STACKS_AT_ONCE : c->cpus;
@@ -59,7 +59,7 @@ static void configure_kernel(const struct plumb_run *run, const struct plumb_bpf
 void plumb_stacks_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration)
 {
-	configure_kernel(run, bpf, calibration);
+	plumb_stacks_configure_frames(run, bpf, calibration);
 	plumb_unwind_configure(run, bpf, calibration);
 }
 
@@ -342,7 +342,7 @@ const struct plumb_stacking plumb_stacking_own = {
 };
 
 const struct plumb_stacking plumb_stacking_own_kernel = {
-	.configure = configure_kernel,
+	.configure = plumb_stacks_configure_frames,
 	.fill = plumb_stacks_fill,
 	.begin = begin_kernel,
 	.footer = plumb_stacks_footer,

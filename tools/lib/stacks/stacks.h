@@ -99,6 +99,9 @@ int plumb_flame_write(const char *path, const struct plumb_flame *flame,
 extern struct plumb_symbolizer *plumb_stacks_symbolizer;
 /* For struct plumb_stacking. */
 extern const struct plumb_ring plumb_stacks_ring;
+/* Without unwind tables. */
+void plumb_stacks_configure_frames(const struct plumb_run *run, const struct plumb_bpf *bpf,
+				   bool calibration);
 void plumb_stacks_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration);
 int plumb_stacks_fill(const struct plumb_bpf *bpf);

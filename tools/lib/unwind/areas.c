@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
@@ -19,9 +20,12 @@
 #include "files.h"
 
 #define AT_START   (3 * PLUMB_SECOND)
+#define ROW_BYTES  50 /* of a file have a row at most, as a rule: bash 65, libc 80, qemu 120 */
 #define MORE_ROWS  (512U << 10) /* for what is mapped later: 4 MB */
 #define MORE_AREAS 4096
-#define MOST_ROWS  (8U << 20) /* 64 MB */
+#define MOST_ROWS  (8U << 20)         /* 64 MB */
+#define TURN       10000000           /* ns of CPU time: then records of programs are read */
+#define LONGEST    (2 * PLUMB_SECOND) /* the same, for the files of one process */
 /* A process is not looked at again for so many times the CPU time of that; ns at least. */
 #define REST       4
 #define REST_LEAST 10000000
@@ -46,6 +50,7 @@ static size_t n_wanted;
 struct reading {
 	pid_t pid;
 	uint64_t image;
+	uint64_t deadline; /* CPU time */
 	struct plumb_unwind_area *found;
 	size_t n;
 };
@@ -54,8 +59,10 @@ static int read_area(void *context, struct plumb_vma *vma)
 {
 	struct plumb_unwind_area area = {};
 	struct reading *r = context;
-	const struct unwind_file *f = vma->is_code ? unwind_file_of(r->pid, vma) : NULL;
+	const struct unwind_file *f = NULL;
 
+	if (vma->is_code && plumb_cpu_time() < r->deadline)
+		f = unwind_file_of(r->pid, vma);
 	if (f)
 		unwind_file_area(f, vma, &area);
 	if (!area.n)
@@ -101,7 +108,11 @@ static void replace(const struct reading *r)
 
 static void look_at(pid_t pid)
 {
-	struct reading r = {.pid = pid, .image = plumb_process_image(pid)};
+	struct reading r = {
+		.pid = pid,
+		.image = plumb_process_image(pid),
+		.deadline = plumb_cpu_time() + LONGEST,
+	};
 
 	if (r.image && !plumb_maps_of(pid, read_area, &r) && plumb_process_image(pid) == r.image)
 		replace(&r);
@@ -115,7 +126,8 @@ static void publish(void)
 {
 	size_t first;
 
-	if (!is_due || !mapped || plumb_now() < changed + PLUMB_UNWIND_PAUSE || n_areas > half)
+	if (!is_due || !mapped || plumb_now() < changed + PLUMB_UNWIND_PAUSE || n_areas > half ||
+	    n_areas > PLUMB_UNWIND_AREAS)
 		return;
 	first = *now >> 32 ? 0 : half;
 	memcpy(mapped + first, areas, n_areas * sizeof(*areas));
@@ -124,13 +136,58 @@ static void publish(void)
 	is_due = false;
 }
 
+/*
+ * How much room the tables need is guessed by the sizes of the files.  These are read when the tool
+ * is confined: what a process has mapped may be anyone's.
+ */
+static struct need {
+	struct {
+		uint64_t device, inode;
+	} * seen;
+	size_t n_seen, areas;
+	uint64_t bytes;
+	uint32_t pid;
+} need;
+
+void plumb_unwind_note(pid_t pid)
+{
+	if (!half && !need.pid) /* there are no tables */
+		return;
+	for (size_t i = 0; i < n_wanted; i++)
+		if (wanted[i].pid == pid) {
+			wanted[i].is_wanted = true;
+			return;
+		}
+	*plumb_append(wanted, n_wanted) = (struct wanted){pid, true, 0};
+}
+
+static int add_need(void *context, struct plumb_vma *vma)
+{
+	struct need *n = context;
+	struct stat st;
+
+	n->areas += vma->is_code;
+	if (!vma->is_code || !vma->inode)
+		return 0;
+	for (size_t i = 0; i < n->n_seen; i++)
+		if (n->seen[i].inode == vma->inode && n->seen[i].device == vma->device)
+			return 0;
+	plumb_append(n->seen, n->n_seen)->device = vma->device;
+	n->seen[n->n_seen - 1].inode = vma->inode;
+	if (!plumb_map_stat(n->pid, vma, &st) && S_ISREG(st.st_mode))
+		n->bytes += st.st_size;
+	return 0;
+}
+
 static void look_first(void *context, uint32_t pid, uint32_t tid)
 {
-	uint32_t *last = context;
+	struct need *n = context;
 
-	if (pid != *last && pid == tid)
-		look_at(pid);
-	*last = pid;
+	if (pid == n->pid)
+		return;
+	n->pid = pid;
+	plumb_maps_of(pid, add_need, n);
+	plumb_unwind_note(pid);
 }
 
 /* --user-stacks, PLUMB_USER_STACKS_*. */
@@ -139,18 +196,15 @@ uint32_t unwind_how;
 void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration)
 {
-	static bool is_read;
-	uint32_t last = 0;
-	size_t rows;
+	uint64_t rows;
 
 	if (calibration || unwind_how == PLUMB_USER_STACKS_FP ||
 	    unwind_how == PLUMB_USER_STACKS_NONE)
 		return;
-	if (!is_read && !run->child)
-		plumb_threads_each(run, plumb_now() + AT_START, look_first, &last);
-	is_read = true;
-	rows = unwind_files_rows() / 4 * 5 + MORE_ROWS;
-	half = 2 * n_areas + MORE_AREAS;
+	if (!need.areas && !run->child)
+		plumb_threads_each(run, plumb_now() + AT_START, look_first, &need);
+	rows = need.bytes / ROW_BYTES + MORE_ROWS;
+	half = 2 * need.areas + MORE_AREAS;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_rows"),
 				 rows < MOST_ROWS ? rows : MOST_ROWS);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_areas"),
@@ -183,34 +237,22 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf)
 	now = map_of(bpf, "plumb_unwind_now", &n);
 	if (!rows || !mapped || !now)
 		return -errno;
-	unwind_files_move(rows, room);
-	changed = 0;
-	is_due = true;
-	publish();
+	unwind_files_use(rows, room);
 	return 0;
 }
 
 /* --- while programs run --- */
 
-void plumb_unwind_note(pid_t pid)
-{
-	for (size_t i = 0; i < n_wanted; i++)
-		if (wanted[i].pid == pid) {
-			wanted[i].is_wanted = true;
-			return;
-		}
-	*plumb_append(wanted, n_wanted) = (struct wanted){pid, true, 0};
-}
-
 uint64_t plumb_unwind_due(void)
 {
+	const uint64_t deadline = plumb_cpu_time() + TURN;
 	uint64_t at = plumb_now(), next = 0, spent;
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_wanted; i++) {
 		struct wanted *w = &wanted[i];
 
-		if (w->is_wanted && at >= w->when) {
+		if (w->is_wanted && at >= w->when && plumb_cpu_time() < deadline) {
 			spent = plumb_cpu_time();
 			look_at(w->pid);
 			spent = (plumb_cpu_time() - spent) * REST;
@@ -219,7 +261,7 @@ uint64_t plumb_unwind_due(void)
 			w->when = at + (spent > REST_LEAST ? spent : REST_LEAST);
 		}
 		if (w->is_wanted)
-			next = plumb_sooner(next, w->when - at);
+			next = plumb_sooner(next, w->when > at ? w->when - at : 1);
 		if (w->is_wanted || at < w->when)
 			wanted[n++] = *w;
 	}

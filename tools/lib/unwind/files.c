@@ -36,43 +36,26 @@ struct unwind_file {
 static struct unwind_file **files;
 static size_t n_files;
 
-/* The rows of all; SHARED: in memory that programs have, too. */
+/* The rows of all, in memory that programs have, too. */
 static struct plumb_unwind_row *rows;
 static size_t n_rows, room;
-static bool is_shared, is_full;
-
-size_t unwind_files_rows(void)
-{
-	return n_rows;
-}
-
-size_t unwind_files_count(void)
-{
-	return n_files;
-}
+static bool is_full;
 
 bool unwind_files_are_full(void)
 {
 	return is_full;
 }
 
-void unwind_files_move(struct plumb_unwind_row *to, size_t to_room)
+void unwind_files_use(struct plumb_unwind_row *to, size_t n)
 {
-	memcpy(to, rows, (n_rows < to_room ? n_rows : to_room) * sizeof(*rows));
-	if (!is_shared)
-		free(rows);
 	rows = to;
-	room = to_room;
-	is_shared = true;
+	room = n;
+	n_rows = 0;
 }
 
 /* Adds the rows of a file to those of all. */
 static void add_rows(struct unwind_file *f, const struct unwind_rows *of)
 {
-	if (!is_shared && n_rows + of->n > room) {
-		room = 2 * (n_rows + of->n);
-		rows = plumb_required(reallocarray(rows, room, sizeof(*rows)));
-	}
 	if (n_rows + of->n > room) {
 		is_full = true;
 		return;

@@ -22,13 +22,6 @@ const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area
 void unwind_file_area(const struct unwind_file *f, const struct plumb_vma *vma,
 		      struct plumb_unwind_area *area);
 
-/* All rows so far. */
-size_t unwind_files_rows(void);
-size_t unwind_files_count(void);
-
-/*
- * From now on rows are in ROWS, of which there are ROOM: those that there are are copied.  Files
- * that do not fit have none.
- */
-void unwind_files_move(struct plumb_unwind_row *rows, size_t room);
+/* Rows are put in ROWS, of which there are ROOM.  Files that do not fit have none. */
+void unwind_files_use(struct plumb_unwind_row *rows, size_t room);
 bool unwind_files_are_full(void);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <plumb/bpf/stack/unwind.h>
 
-#define UNWIND_ROWS_MAX (2U << 20) /* of a file */
+#define UNWIND_ROWS_MAX ((2U << 20) - 1) /* of a file: what a search finds */
 
 struct unwind_rows {
 	struct plumb_unwind_row *all; /* sorted by pc */

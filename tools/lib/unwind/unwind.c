@@ -4,6 +4,7 @@
 #include <string.h>
 #include <plumb/bpf/stack/unwind.h>
 #include <plumb/core/cli.h>
+#include <plumb/core/clock.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/memory.h>
@@ -12,6 +13,7 @@
 #include <plumb/core/stacking.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
+#include <plumb/unwind/unwind.h>
 
 #include <bpf/libbpf.h>
 
@@ -51,7 +53,19 @@ static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 
 static void configure(struct plumb_bpf *bpf)
 {
-	bpf->config->user_stacks = unwind_how;
+	if (asked)
+		bpf->config->user_stacks = unwind_how;
+}
+
+#define AT_ONCE (3 * PLUMB_SECOND)
+
+/* The tool is confined.  What takes longer is read while the trace runs. */
+static void begin(struct plumb_run *run)
+{
+	const uint64_t end = plumb_now() + AT_ONCE;
+
+	while (has(run->tool) && plumb_unwind_due() == 1 && plumb_now() < end)
+		;
 }
 
 /* --- reports --- */
@@ -130,6 +144,7 @@ const struct plumb_part plumb_unwind_part = {
 	.has = has,
 	.complete = complete,
 	.configure = configure,
+	.begin = begin,
 	.footer = print,
 	.add = add,
 };
