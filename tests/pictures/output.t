@@ -30,7 +30,8 @@ complaint() {
 }
 
 set +e
-run offcpu-time --folded -b comm,state -c stays-reader --flame=one.svg -- stays pipe 2 41
+# By frame pointers, so that its first stacks are like the others.
+run offcpu-time --user-stacks=fp --folded -b comm,state -c stays-reader --flame=one.svg -- stays pipe 2 41
 is "--folded ends well" "$status" 0
 is "... quietly" "$(complaint)" ""
 claim "... each line is a key, frames and a weight" awk '!/^[^;]+-[a-z]+(;[^;]+)* [0-9]+$/ { exit 1 }' out
@@ -117,14 +118,14 @@ END
 run offcpu-time --diff=bad -d 1
 is "--diff alone is wrong usage" "$status" 2
 
-run offcpu-time -j -b comm -c stays-reader --flame=two.svg -- stays pipe 2 41
+run offcpu-time --user-stacks=fp -j -b comm -c stays-reader --flame=two.svg -- stays pipe 2 41
 is "-j with --flame ends well" "$status" 0
 claim "... and writes both" test -s two.svg
 holds "... the JSON is as ever" out '$last.rows | any(.[]; .count == 41 and .min <= .max and .sum >= 41 * .min
 	and any(.stack[]; .frame == "stay_in_pipe" and (.kernel | not)))'
 holds "... no two rows say the same" out '$last.rows | map([.key, .stack]) | length == (unique | length)'
 
-run offcpu-time -v -b comm -c stays-reader -n 1 -- stays pipe 2 41
+run offcpu-time --user-stacks=fp -v -b comm -c stays-reader -n 1 -- stays pipe 2 41
 like "the table begins with the heaviest stack" "$(head -n 1 out)" \
 	'^ *[0-9.]+m?s +[0-9.]+% +41 x, [0-9.]+[mu]?s to [0-9.]+m?s: stays-reader$'
 is "... kernel and user apart" "$(grep -c '^    --$' out)" 1

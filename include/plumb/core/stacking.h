@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct plumb_bpf;
@@ -17,7 +18,9 @@ struct plumb_run;
 struct plumb_tool;
 
 struct plumb_stacking {
-	bool takes_user; /* stacks, not only those of the kernel */
+	/* Of the unwind tables for user stacks (unwind/unwind.h); NULL: there are none. */
+	uint64_t (*tables_due)(void);
+	bool (*tables_full)(void);
 	/* After the tool's own: judges the options of stacks, and gives TOOL their view.  NULL: the
 	 * tool prints them itself. */
 	void (*complete)(struct plumb_options *options, struct plumb_tool *tool);

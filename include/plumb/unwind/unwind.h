@@ -28,3 +28,6 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf);
  */
 void plumb_unwind_note(pid_t pid);
 uint64_t plumb_unwind_due(void);
+
+/* For some files there was no room. */
+bool plumb_unwind_is_full(void);

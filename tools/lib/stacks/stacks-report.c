@@ -15,6 +15,7 @@
 #include <plumb/core/text.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/split/waker.h>
+#include <plumb/unwind/unwind.h>
 
 /* Frames of a stack in the tree, innermost first. */
 struct path {
@@ -323,7 +324,8 @@ static void complete(struct plumb_options *o, struct plumb_tool *tool)
 }
 
 const struct plumb_stacking plumb_stacking = {
-	.takes_user = true,
+	.tables_due = plumb_unwind_due,
+	.tables_full = plumb_unwind_is_full,
 	.complete = complete,
 	.configure = plumb_stacks_configure,
 	.fill = plumb_stacks_fill,

@@ -333,7 +333,8 @@ void plumb_stacks_footer(FILE *out)
 }
 
 const struct plumb_stacking plumb_stacking_own = {
-	.takes_user = true,
+	.tables_due = plumb_unwind_due,
+	.tables_full = plumb_unwind_is_full,
 	.configure = plumb_stacks_configure,
 	.fill = plumb_stacks_fill,
 	.begin = plumb_stacks_begin,

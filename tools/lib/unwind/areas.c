@@ -121,19 +121,40 @@ static void look_at(pid_t pid)
 
 /* --- what programs have --- */
 
+/* Removes what processes had that have ended, or executed something else. */
+static void drop_ended(void)
+{
+	bool is_there = false;
+	uint32_t pid = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_areas; i++) {
+		if (areas[i].tgid != pid)
+			is_there = plumb_process_image(areas[i].tgid) == areas[i].image;
+		pid = areas[i].tgid;
+		if (is_there)
+			areas[n++] = areas[i];
+	}
+	n_areas = n;
+}
+
 /* Programs may still read the array that was in use before the last change. */
 static void publish(void)
 {
+	const size_t room = half < PLUMB_UNWIND_AREAS ? half : PLUMB_UNWIND_AREAS;
 	size_t first;
 
-	if (!is_due || !mapped || plumb_now() < changed + PLUMB_UNWIND_PAUSE || n_areas > half ||
-	    n_areas > PLUMB_UNWIND_AREAS)
+	if (!is_due || !mapped || plumb_now() < changed + PLUMB_UNWIND_PAUSE)
 		return;
+	is_due = false;
+	if (n_areas > room)
+		drop_ended();
+	if (n_areas > room)
+		return; /* until something changes */
 	first = *now >> 32 ? 0 : half;
 	memcpy(mapped + first, areas, n_areas * sizeof(*areas));
 	__atomic_store_n(now, (uint64_t)first << 32 | n_areas, __ATOMIC_RELEASE);
 	changed = plumb_now();
-	is_due = false;
 }
 
 /*
@@ -189,9 +210,6 @@ static void look_first(void *context, uint32_t pid, uint32_t tid)
 	plumb_maps_of(pid, add_need, n);
 	plumb_unwind_note(pid);
 }
-
-/* --user-stacks, PLUMB_USER_STACKS_*. */
-uint32_t unwind_how;
 
 void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf *bpf,
 			    bool calibration)
@@ -270,4 +288,9 @@ uint64_t plumb_unwind_due(void)
 	if (is_due && mapped)
 		next = plumb_sooner(next, PLUMB_UNWIND_PAUSE);
 	return next;
+}
+
+bool plumb_unwind_is_full(void)
+{
+	return unwind_files_are_full();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* areas: which rows are those of an address of a process; plumb/unwind/unwind.h has the rest. */
+/* areas: what unwind.c has to say to it; plumb/unwind/unwind.h has the rest. */
 #pragma once
 
 #include <stdint.h>

@@ -13,13 +13,12 @@
 #include <plumb/core/stacking.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/map.h>
-#include <plumb/unwind/unwind.h>
 
 #include <bpf/libbpf.h>
 
 #include "areas.h"
-#include "files.h"
 
+uint32_t unwind_how;
 static const char *asked;
 
 static const char *const words[] = {
@@ -38,7 +37,7 @@ static const struct plumb_option options[] = {
 
 static bool has(const struct plumb_tool *tool)
 {
-	return tool && tool->stacking && tool->stacking->takes_user;
+	return tool && tool->stacking && tool->stacking->tables_due;
 }
 
 static void complete(struct plumb_options *o, const struct plumb_tool *tool)
@@ -64,7 +63,7 @@ static void begin(struct plumb_run *run)
 {
 	const uint64_t end = plumb_now() + AT_ONCE;
 
-	while (has(run->tool) && plumb_unwind_due() == 1 && plumb_now() < end)
+	while (has(run->tool) && run->tool->stacking->tables_due() == 1 && plumb_now() < end)
 		;
 }
 
@@ -115,7 +114,7 @@ static void print(const struct plumb_report *r, FILE *out)
 				plumb_format_percent(100.0 * walks[i] / all, share, sizeof(share)),
 				how[i]);
 	plumb_print_wrapped(text, out);
-	if (unwind_files_are_full())
+	if (r->run->tool->stacking->tables_full())
 		fputs("user stacks: there was no room for the unwind tables of all files\n", out);
 }
 
