@@ -39,8 +39,7 @@ void plumb_peers_retain(void);
 bool plumb_peer_find(const struct plumb_descriptor *d, uint32_t pid, uint32_t preferred,
 		     struct plumb_peer *peer);
 
-/* CPU time of this thread, ns; and whether SPENT of it, since FIRST, is not too much. */
-uint64_t plumb_peers_cpu(void);
+/* Whether SPENT, CPU time of this thread, since FIRST, is not too much. */
 bool plumb_peers_may_look(uint64_t spent, uint64_t first);
 
 /* --- proc-net.c: sockets, as a network namespace lists them --- */

@@ -74,14 +74,14 @@ static void find_unix(struct plumb_descriptor *d, uint32_t pid)
 static void find_socket(struct plumb_descriptor *d, uint32_t pid)
 {
 	static uint64_t spent, first;
-	const uint64_t began = plumb_peers_cpu();
+	const uint64_t began = plumb_cpu_time();
 
 	if (!plumb_peers_may_look(spent, first))
 		return;
 	if (!find_inet(d, pid))
 		find_unix(d, pid);
 	first = first ?: plumb_now();
-	spent += plumb_peers_cpu() - began;
+	spent += plumb_cpu_time() - began;
 }
 
 /* ---- what /proc/PID/task/TID/fd/N links to ---- */

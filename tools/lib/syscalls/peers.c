@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/parse.h>
@@ -59,15 +58,6 @@ static uint64_t inode_of(const char *link)
 	return inode;
 }
 
-/* CPU time of this thread: on a busy machine a walk takes longer, but not more of that. */
-uint64_t plumb_peers_cpu(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * PLUMB_SECOND + t.tv_nsec;
-}
-
 static void look_at_process(uint32_t pid)
 {
 	struct dirent *entry;
@@ -101,7 +91,7 @@ static int by_inode(const void *a, const void *b)
 
 static void make_index(void)
 {
-	const uint64_t began = plumb_peers_cpu();
+	const uint64_t began = plumb_cpu_time();
 	struct dirent *entry;
 	uint64_t pid;
 	DIR *proc;
@@ -112,14 +102,14 @@ static void make_index(void)
 		return;
 	held.n = 0;
 	proc = opendir("/proc");
-	while (proc && plumb_peers_cpu() < began + WALK_NS && (entry = readdir(proc)))
+	while (proc && plumb_cpu_time() < began + WALK_NS && (entry = readdir(proc)))
 		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &pid) && (pid_t)pid != getpid())
 			look_at_process(pid);
 	if (proc)
 		closedir(proc);
 	qsort(held.all, held.n, sizeof(*held.all), by_inode);
 	held.made = plumb_now();
-	held.spent += plumb_peers_cpu() - began;
+	held.spent += plumb_cpu_time() - began;
 	held.first = held.first ?: held.made;
 }
 
