@@ -88,7 +88,7 @@ rest() {
 	case $1 in
 	tests/*.t) claim "CONTRIBUTING: $1 is a test" test -x "$1" ;;
 	'tests/truth/drive 7') skip "CONTRIBUTING: $1" "all groups on one kernel take an hour" ;;
-	'make deb' | 'make rpm' | 'make tarball' | 'make dist' | 'make arm64-tarball arm64-deb' | tests/truth/drive\ --only=* | \
+	'make deb' | 'make rpm' | 'make tarball' | 'make dist' | 'make arm64-tarball arm64-deb' | tests/truth/drive\ --*=* | \
 		scripts/vm.sh\ *)
 		if [[ ${CHECK_ALL:-} ]]; then
 			claim "CONTRIBUTING: $1" sh -c "$1"
