@@ -25,18 +25,21 @@ static int by_what(const void *a, const void *b)
 	return (p->tid > q->tid) - (p->tid < q->tid);
 }
 
-/* By a lock in memory that is shared, or one of a file. */
-static bool locks_processes(const struct part *p)
+/* Whether the call is one of CALLS, ended by NULL. */
+static bool is_in(const struct part *p, const char *const *calls)
 {
-	static const char *const locks[] = {"futex", "flock", "fcntl"};
 	char call[48];
 
 	words_call(p, call, sizeof(call));
-	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
-		if (!strcmp(call, locks[i]))
-			return true;
-	return false;
+	while (*calls && strcmp(call, *calls) != 0)
+		calls++;
+	return *calls;
 }
+
+/* Of processes: a lock in memory that is shared, or one of a file; and where signals are waited
+ * for. */
+static const char *const locks[] = {"futex", "flock", "fcntl", NULL};
+static const char *const signals[] = {"pause", "rt_sigsuspend", "rt_sigtimedwait", NULL};
 
 /* Whether there is something to hold where P sleeps, unlike a pipe. */
 bool heads_is_lock(const struct part *p)
@@ -47,7 +50,9 @@ bool heads_is_lock(const struct part *p)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(p->place, others[i], strlen(others[i])))
 			return false;
-	return p->cause == CAUSE_THREAD || (p->cause == CAUSE_PROCESS && locks_processes(p));
+	if (p->cause == CAUSE_PROCESS)
+		return is_in(p, locks);
+	return p->cause == CAUSE_THREAD && !is_in(p, signals);
 }
 
 /* One for each thread of each WHAT. */
