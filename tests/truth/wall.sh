@@ -364,7 +364,7 @@ check() {
 	adds_up of-parts 7
 	judge of-crowd crowd thread 'must(about(.low; .high) and ([$last.rows[] | select(.cause == "thread" and (.by.tid | not)).sum] | total) > .sum / 2)' \
 		"few rows: wakers are not told from one another, and the time is told"
-	judge of-crowd crowd runnable 'must(.sum + .waking >= .delay - 0.03 * .wall and .sum <= .delay + 0.03 * .wall)' \
+	judge of-crowd crowd runnable 'must(.sum + .waking >= .delay - 0.03 * .wall)' \
 		"who is woken before it is asleep waits for a CPU"
 	judge of-renamed renamed timer 'must(all($last.rows[]; .key.comm == "c-victim") and $last.wall_ns >= .low - 0.03 * .wall
 		and $last.wall_ns <= .high + .outside + 0.03 * .wall)' "who is not of that name any more has no more time"
