@@ -111,8 +111,7 @@ __noinline int add_plain(__u32 kind, __u64 ns)
 	return 0;
 }
 
-/* The current thread had no CPU for NS since the quota of GROUP was used up; 0: it is not known
- * whose. */
+/* The current thread had no CPU for NS: the quota of GROUP was used up; 0: not known whose. */
 static __always_inline void add_throttled(__u64 group, __u64 ns)
 {
 	if (group)
@@ -144,7 +143,6 @@ __noinline int add_sleep(__u32 cpu, __u64 ns)
 		return 0;
 	waker = &stay->waker;
 	key = new_key(t->how == WALL_WAS_STOPPED ? WALL_STOPPED : WALL_ASLEEP);
-
 	if (!key)
 		return 0;
 	key->stack.kernel = t->kernel;

@@ -85,8 +85,7 @@ static uint8_t encoding_of(const Dwarf_CIE *cie)
 	for (size_t left = cie->augmentation_data_size, size; left; letter++) {
 		if (*letter == 'R')
 			return *at;
-		/* A byte, or none; "P" is followed by an address, which compilers write in 4 bytes
-		 * or 8. */
+		/* A byte, or none; with "P" an address besides, of 4 bytes or 8. */
 		size = *letter == 'L' ? 1 : 0;
 		if (*letter == 'P')
 			size = 1 + ((*at & 0xf) == DW_EH_PE_absptr ? 8 : 4);

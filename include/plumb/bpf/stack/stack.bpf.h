@@ -176,7 +176,6 @@ static __always_inline __s32 stack_user_from(void *ctx, struct task_struct *task
 	if (plumb_config.user_stacks == PLUMB_USER_STACKS_NONE)
 		return PLUMB_NO_STACK;
 	number = stack_take(ctx, BPF_F_USER_STACK, pid, stack_image(task), caller, cpu);
-
 	if (number >= 0)
 		*tgid = pid;
 	return number;
