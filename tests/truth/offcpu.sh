@@ -270,10 +270,12 @@ check() {
 			and any($wakers[]; .tid == ($truth[0].calls[] | select(.comm == "c-holder").tid) and .comm == "c-holder")' \
 		--slurpfile truth mutex.truth --argjson pid "$(cat mutex.pid)"
 	evidence who.json who.err hog.truth
-	also holds "--who: the hog had the CPU as long as its own clock says, at nice 5" who.json \
+	also holds "--who: the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim" who.json \
 		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
 			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
-			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid).nice] | unique) == [5]' --slurpfile truth hog.truth
+			and ([$last.who.waited[] | select(.tid == $t.tid).cpus] | unique) as $cpu
+			| ($cpu | length) == 1
+			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.nice, .n_cpus, "\(.cpu)"]] | unique) == [[5, 1, $cpu[0]]]' --slurpfile truth hog.truth
 
 	evidence by-receiver.json by-receiver.err sender.truth
 	holds "... and who sends more than is read, by a softirq on the thread that reads it" by-receiver.json \

@@ -195,11 +195,12 @@ who() {
 	holds "--who: all waits are in both of its lists" who-waits.json '($last.rows | map(.sum) | add) as $sum
 		| ($last.who.waited | map(.sum) | add) == $sum and ($last.who.meanwhile | map(.sum) | add) == $sum
 		and ($last.who.waited | map(.count) | add) == ($last.rows | map(.count) | add)'
-	holds "... the hog had the CPU as long as its own clock says, at nice 5" who-waits.json \
+	holds "... the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim" who-waits.json \
 		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
 			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
-			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.what, .comm, .policy, .nice, .priority]] | unique)
-				== [["thread", "c-hog", "other", 5, null]]' --slurpfile truth hog.truth
+			and ([$last.who.waited[] | select(.tid == $t.tid).cpus] | unique) as [$cpu]
+			| ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.what, .comm, .policy, .nice, .priority, .n_cpus, "\(.cpu)"]] | unique)
+				== [["thread", "c-hog", "other", 5, null, 1, $cpu]]' --slurpfile truth hog.truth
 	holds "... the thread that waited is named, with its nice value and its only CPU" who-waits.json \
 		'$truth[0].calls[0] as $t | $last.who.waited[] | select(.tid == $t.tid)
 			| .comm == "c-victim" and .policy == "other" and .nice == 0 and (.cpus | test("^[0-9]+$"))' --slurpfile truth hog.truth

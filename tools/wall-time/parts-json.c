@@ -30,6 +30,14 @@ static json_t *other_json(const struct wall_other *o)
 	return json;
 }
 
+static void add_priority(json_t *json, const struct wall_other *o)
+{
+	json_object_set_new(json, "nice",
+			    o->nice == PLUMB_REALTIME ? json_null() : json_integer(o->nice));
+	json_object_set_new(json, "n_cpus", json_integer(o->n_allowed));
+	json_object_set_new(json, "cpu", o->n_allowed == 1 ? json_integer(o->cpu) : json_null());
+}
+
 static json_t *part_json(const struct account *a, const struct part *p)
 {
 	const struct head *head = account_head(a, p);
@@ -72,10 +80,7 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	if (*p->other.comm) {
 		json_object_set_new(json, "by", other_json(&p->other));
 		if (p->cause == CAUSE_TAKEN)
-			json_object_set_new(json_object_get(json, "by"), "nice",
-					    p->other.nice == PLUMB_REALTIME
-						    ? json_null()
-						    : json_integer(p->other.nice));
+			add_priority(json_object_get(json, "by"), &p->other);
 	}
 	if (head)
 		json_object_set_new(json, "held_by", other_json(&head->other));

@@ -91,6 +91,8 @@ static __always_inline void meanwhile_add(struct plumb_meanwhile *m, __u64 ns)
 		key->other.pid = m->pid;
 		key->other.tid = m->tid;
 		key->other.nice = m->nice;
+		key->other.n_allowed = m->n_allowed;
+		key->other.cpu = m->cpu;
 		__builtin_memcpy(key->other.comm, m->comm, sizeof(key->other.comm));
 	} else if (m->kind == PLUMB_MEANWHILE_IDLE) {
 		key->other.kind = PLUMB_PREEMPTER_IDLE;

@@ -32,7 +32,8 @@ struct wall_other {
 	__u32 pid, tid;
 	__u32 call; /* the system call's number and 1 in which a waker was; 0: in none */
 	__s32 nice; /* of who had the CPU, or PLUMB_REALTIME */
-	__u32 pad;
+	/* How many CPUs it may use, and which, if that is only one. */
+	__u16 n_allowed, cpu;
 	char comm[PLUMB_COMM_LEN];
 };
 _Static_assert(sizeof(struct wall_other) == 40, "no hidden padding in a hash key");

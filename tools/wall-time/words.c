@@ -6,6 +6,7 @@
 #include <string.h>
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
+#include <plumb/meanwhile/meanwhile.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "quota.h"
@@ -24,6 +25,20 @@ bool words_has_other(const struct part *p)
 	return *p->other.comm && (p->cause != CAUSE_THREAD || p->other.tid);
 }
 
+/* " (nice 5 on CPU 3 only)", as far as that is not as usual, of who had a CPU. */
+static void words_priority(const struct wall_other *o, char *text, size_t size)
+{
+	char nice[32] = "", cpus[32];
+
+	if (o->nice == PLUMB_REALTIME)
+		snprintf(nice, sizeof(nice), "real-time");
+	else if (o->nice)
+		snprintf(nice, sizeof(nice), "nice %d", o->nice);
+	plumb_meanwhile_cpus(o->n_allowed, o->cpu, cpus, sizeof(cpus));
+	if (*nice || *cpus)
+		snprintf(text, size, " (%s%s%s)", nice, *nice && *cpus ? " " : "", cpus);
+}
+
 /* "orders/7024" */
 const char *words_other(const struct part *p, char *text, size_t size)
 {
@@ -35,10 +50,8 @@ const char *words_other(const struct part *p, char *text, size_t size)
 	n = snprintf(text, size, "%s", comm);
 	if (o->tid || o->pid)
 		n += snprintf(text + n, size - n, "/%u", o->tid ?: o->pid);
-	if (p->cause == CAUSE_TAKEN && o->nice == PLUMB_REALTIME)
-		snprintf(text + n, size - n, " (real-time)");
-	else if (p->cause == CAUSE_TAKEN && o->nice)
-		snprintf(text + n, size - n, " (nice %d)", o->nice);
+	if (p->cause == CAUSE_TAKEN)
+		words_priority(o, text + n, size - n);
 	return text;
 }
 

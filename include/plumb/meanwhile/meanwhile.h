@@ -12,11 +12,16 @@ struct bpf_object;
 #define PLUMB_MEANWHILE_TEXT 1024
 
 /*
- * "nginx/123 (nice 5)", "[CPU quota used up] 20.0ms of each 100ms: cgroup /web", of a thread that
- * waited "php/9 (nice 0), only on CPU 3"; returns TEXT.
+ * "nginx/123 (nice 5 on CPU 3 only)", "[CPU quota used up] 20.0ms of each 100ms: cgroup /web", of
+ * a thread that waited "php/9 (nice 0), only on CPU 3"; returns TEXT.
  */
 const char *plumb_meanwhile_text(const struct bpf_object *object, const struct plumb_meanwhile *k,
 				 char *text, size_t size);
+/*
+ * "on CPU 3 only", "on 2 CPUs only", of a thread that may use N_ALLOWED CPUs, if that is one, CPU;
+ * "" if it may use all that are online.  Returns TEXT.
+ */
+const char *plumb_meanwhile_cpus(uint32_t n_allowed, uint32_t cpu, char *text, size_t size);
 /* The path of the cgroup of a quota, escaped; "[unknown]". */
 void plumb_meanwhile_path(const struct bpf_object *object, uint64_t id, char *text, size_t size);
 /* An object, with the sum. */

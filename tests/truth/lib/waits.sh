@@ -44,11 +44,12 @@ throttled_ns() {
 
 check_waits() {
 	evidence beside.json beside.err inside.truth
-	holds "what happened while a thread waited for a CPU: a hog of nice 5 had it, as long as its own clock says" beside.json "$calls"' as $found
+	holds "what happened while a thread waited for a CPU: a hog of nice 5, pinned to it, had it, as long as its own clock says" beside.json "$calls"' as $found
 		| $truth[0].calls[0] as $t | [$found[].meanwhile[] | select(.pid == $t.by.pid)] as $hog
 		| ([$found[].meanwhile[] | select(.what == "unknown").sum] | add) as $unknown
 		| ($hog | map(.sum) | add) as $sum
-		| ($hog | map([.what, .comm, .policy, .nice, .priority]) | unique) == [["thread", "c-hog", "other", 5, null]]
+		| ([$found[].waited | select(.).cpus] | unique) as [$cpu]
+		| ($hog | map([.what, .comm, .policy, .nice, .priority, .n_cpus, "\(.cpu)"]) | unique) == [["thread", "c-hog", "other", 5, null, 1, $cpu]]
 			and $sum + $unknown >= 0.8 * $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall' --slurpfile truth inside.truth
 	holds "... of all waits of the call, by a thread with its nice value and one CPU" beside.json "$calls"' as $found
 		| $truth[0].calls[0] as $t | [$found[] | select(.waited)] | length > 0 and all(.waited.sum as $sum

@@ -22,21 +22,40 @@ static const char *policy_of(const struct plumb_meanwhile *k)
 	return k->policy < n ? policies[k->policy] : NULL;
 }
 
-static int format_thread(const struct plumb_meanwhile *k, char *text, size_t size)
+static const char *format_priority(const struct plumb_meanwhile *k, char *text, size_t size)
 {
 	const char *policy = policy_of(k);
-	char comm[PLUMB_ESCAPED];
+
+	if (k->nice == PLUMB_REALTIME && k->priority)
+		snprintf(text, size, "%s %u", policy ?: "real-time", k->priority);
+	else if (k->nice == PLUMB_REALTIME)
+		snprintf(text, size, "%s", k->policy == 6 ? policy : "real-time, inherited");
+	else if (k->policy && policy)
+		snprintf(text, size, "%s, nice %d", policy, k->nice);
+	else
+		snprintf(text, size, "nice %d", k->nice);
+	return text;
+}
+
+const char *plumb_meanwhile_cpus(uint32_t n_allowed, uint32_t cpu, char *text, size_t size)
+{
+	*text = 0;
+	if (n_allowed == 1)
+		snprintf(text, size, "on CPU %u only", cpu);
+	else if (n_allowed && n_allowed < sysconf(_SC_NPROCESSORS_ONLN))
+		snprintf(text, size, "on %u CPUs only", n_allowed);
+	return text;
+}
+
+static int format_thread(const struct plumb_meanwhile *k, char *text, size_t size)
+{
+	char comm[PLUMB_ESCAPED], priority[64], cpus[64] = "";
 
 	plumb_escape(comm, k->comm, sizeof(comm));
-	if (k->nice == PLUMB_REALTIME && k->priority)
-		return snprintf(text, size, "%s/%u (%s %u)", comm, k->tid, policy ?: "real-time",
-				k->priority);
-	if (k->nice == PLUMB_REALTIME)
-		return snprintf(text, size, "%s/%u (%s)", comm, k->tid,
-				k->policy == 6 ? policy : "real-time, inherited");
-	if (k->policy && policy)
-		return snprintf(text, size, "%s/%u (%s, nice %d)", comm, k->tid, policy, k->nice);
-	return snprintf(text, size, "%s/%u (nice %d)", comm, k->tid, k->nice);
+	if (k->kind == PLUMB_MEANWHILE_THREAD)
+		plumb_meanwhile_cpus(k->n_allowed, k->cpu, cpus, sizeof(cpus));
+	return snprintf(text, size, "%s/%u (%s%s%s)", comm, k->tid,
+			format_priority(k, priority, sizeof(priority)), *cpus ? " " : "", cpus);
 }
 
 /* Bits of CPUs that there cannot be may be set. */
@@ -147,6 +166,10 @@ json_t *plumb_meanwhile_json(const struct bpf_object *object, const struct plumb
 		json_object_set_new(j, "cpus",
 				    *format_cpus(k, cpus, sizeof(cpus)) ? json_string(cpus)
 									: json_null());
+	if (k->kind == PLUMB_MEANWHILE_THREAD) {
+		json_object_set_new(j, "n_cpus", json_integer(k->n_allowed));
+		json_object_set_new(j, "cpu", k->n_allowed == 1 ? json_integer(k->cpu) : json_null());
+	}
 	if (k->kind != PLUMB_MEANWHILE_QUOTA)
 		return j;
 	plumb_meanwhile_path(object, k->cgroup, path, sizeof(path));

@@ -140,6 +140,13 @@ __noinline int meanwhile_quota(__u64 group, __u64 ns)
 	return 0;
 }
 
+/* The thread of KEY, which may use N CPUs, had CPU. */
+static __always_inline void meanwhile_allowed(struct plumb_meanwhile *key, __u32 n, __u32 cpu)
+{
+	key->n_allowed = n;
+	key->cpu = n == 1 ? cpu : 0;
+}
+
 /* For NS, turn INDEX of CPU was in progress, or unknown ones. */
 __noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
 {
@@ -158,6 +165,7 @@ __noinline int meanwhile_turn(__u32 cpu, __u32 index, __u64 ns)
 			key->nice = turn->nice;
 			key->policy = turn->policy;
 			key->priority = turn->priority;
+			meanwhile_allowed(key, turn->n_allowed, cpu);
 			__builtin_memcpy(key->comm, turn->comm, sizeof(key->comm));
 			name_trim((__u64 *)key->comm, 2);
 		}
@@ -207,6 +215,7 @@ __noinline int meanwhile_at_last(__u32 cpu, __u64 ns, __u32 throttled)
 		if (BPF_CORE_READ(task, pid)) {
 			key->kind = PLUMB_MEANWHILE_THREAD;
 			meanwhile_of_task(key, task);
+			meanwhile_allowed(key, BPF_CORE_READ(task, nr_cpus_allowed), cpu);
 		}
 	}
 	meanwhile_add(key, ns);

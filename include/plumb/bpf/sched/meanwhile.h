@@ -22,10 +22,12 @@ struct plumb_meanwhile {
 	__u32 pid, tid;
 	__s32 nice;
 	__u16 policy, priority; /* as SCHED_FIFO, and from 1 to 99 */
-	__u32 n_allowed;        /* of a waiter: CPUs, if the mask does not hold all; else 0 */
+	/* How many CPUs it may use; of a waiter 0, if the mask holds all. */
+	__u32 n_allowed;
 	char comm[PLUMB_COMM_LEN];
 	union {
 		__u64 allowed[PLUMB_MEANWHILE_WORDS]; /* of a waiter: a mask of CPUs */
+		__u64 cpu; /* of who had it, if it may use no other; else 0 */
 		struct {
 			__u64 cgroup, quota, period; /* CGROUP: a key of the map of paths; ns */
 		};

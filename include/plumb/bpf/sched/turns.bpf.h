@@ -26,7 +26,8 @@ struct sched_turn {
 	/* If plumb_config.meanwhile, of sched_turns.groups, a bit for each: */
 	__u8 throttled; /* when it ended */
 	__u8 refilled;  /* the one that got a quota meanwhile */
-	__u8 pad[3];
+	__u8 pad;
+	__u16 n_allowed; /* how many CPUs the thread may use */
 };
 _Static_assert(sizeof(struct sched_turn) == 48, "no hidden padding in a map's value");
 
@@ -153,6 +154,7 @@ static __always_inline void sched_turn_ends(struct task_struct *task, __u32 cpu,
 	turn->nice = sched_nice(task);
 	turn->policy = current_read(task, policy);
 	turn->priority = current_read(task, rt_priority);
+	turn->n_allowed = current_read(task, nr_cpus_allowed);
 	bpf_get_current_comm(turn->comm, sizeof(turn->comm));
 	if (plumb_config.meanwhile)
 		sched_watch_quotas(cpu);
