@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
-# Whose I/O a disk had while traced threads waited for it: that of file-io-breakdown and wall-time.
+# Whose I/O a disk had while traced threads waited for it: that of file-io-breakdown, wall-time and
+# syscall-slower.
 
 # shellcheck source=lib/disks.sh
 . "$truth/lib/disks.sh"
@@ -52,7 +53,7 @@ acts() {
 	await 60 [ -e "$1.gates/done" ]
 }
 
-# waits NAME DEVICE - for a read, all the time, because it may read hardly anything; calls-NAME and wall-NAME trace it
+# waits NAME DEVICE - for a read, all the time, because it may read hardly anything; calls-NAME, wall-NAME and slow-NAME trace it
 waits() {
 	number=$(cat "/sys/block/${2#/dev/}/dev")
 	if limited "$1" io.max="$number rbps=8192"; then
@@ -69,6 +70,8 @@ waits() {
 	attach "calls-$1" -p "$pid"
 	program=wall-time
 	attach "wall-$1" -p "$pid"
+	program=syscall-slower
+	attach "slow-$1" 100ms -p "$pid"
 	attached
 	open_gate "$1" go
 	await 20 grep -q '^State:.D' "/proc/$pid/task/$(tid_of "$pid" blocks-0)/status"
@@ -98,7 +101,7 @@ written_back() {
 	dd if=/dev/zero of=mounted/file bs=65536 count=48 2>/dev/null # 3 MiB
 	sync
 	waited written
-	detach calls-written wall-written
+	detach calls-written wall-written slow-written
 	end written
 	umount mounted
 }
@@ -120,7 +123,7 @@ run() {
 	waited waiter
 	cat "/sys/block/${disk#/dev/}/stat" >after
 	acts late
-	detach calls-waiter wall-waiter
+	detach calls-waiter wall-waiter slow-waiter
 	end waiter
 	end beside
 	end other-disk
@@ -135,10 +138,13 @@ run() {
 	program=wall-time
 	launch alone-wall -p "$pid"
 	await 30 is_tracing alone-wall
+	program=syscall-slower
+	launch alone-slow 1s -p "$pid"
+	await 30 is_tracing alone-slow
 	attached
 	open_gate alone go
 	await 60 [ -e alone.gates/done ]
-	detach alone-json alone-text alone-wall
+	detach alone-json alone-text alone-wall alone-slow
 	end alone
 	if [ -e file ]; then
 		losetup -d "$disk"
@@ -162,7 +168,7 @@ check() {
 		skip "whose I/O a disk has" "$(cat waiter.skip)"
 		return
 	fi
-	for kind in calls wall; do
+	for kind in calls wall slow; do
 		tool=$kind-waiter
 		users "what a neighbour reads and writes counts, once, for its process" $tool '
 			map(select(.pid == $truth[0].pid)) | must(length == 1 and (.[0] | .comm == "blocks" and .what == "process" and (.traced | not)
@@ -195,7 +201,7 @@ check() {
 	holds "a disk of which nobody else has I/O" alone-json.json '
 		$last.disks | length == 1 and (.[0] | .disk == $disk and (.users | length == 1 and .[0].traced and .[0].pid == $truth[0].pid
 			and .[0].reads <= 100 and .[0].reads >= 1))' --slurpfile truth alone.truth --arg disk "$disk"
-	for tool in alone-text alone-wall; do
+	for tool in alone-text alone-wall alone-slow; do
 		like "... of which people are told" "$(tr -s '\n ' ' ' <$tool.json)" \
 			"waits for $disk, [0-9.]*[mun]?s in all; I/O of that disk that ended meanwhile: [0-9.]*K [0-9.]*% blocks/[0-9]+ \(traced\): [0-9]+ reads 0 \(no I/O of others\)"
 	done

@@ -55,7 +55,6 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	plumb_stacks_first = name_first;
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;
-	bpf->config->user_stacks = PLUMB_USER_STACKS_FP;
 	return 0;
 }
 
@@ -80,7 +79,7 @@ static struct plumb_tool tool = {
 	.keys.max = 16384,
 	.overhead.calibrate = plumb_trace_targets_calibrate,
 	.lifecycle.prepare = prepare,
-	.stacking = &plumb_stacking_frames,
+	.stacking = &plumb_stacking,
 };
 
 int main(int argc, char **argv)

@@ -32,6 +32,8 @@ struct where {
 #define RETURN_CALL slow_call
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
+#include <plumb/bpf/block/disks-follow.bpf.h>
+#include <plumb/bpf/block/file-disk.bpf.h>
 #include "described.bpf.h"
 #include "waits.bpf.h"
 
@@ -43,12 +45,31 @@ static __always_inline void split_begins(struct call_thread *t)
 	t->own.longest = t->own.slept = t->own.lacked = t->own.waited = 0;
 }
 
+/* The current thread goes to sleep in a call on FILE.  Not static: so the verifier sees it once. */
+__noinline int waits_for_disk(__u64 file)
+{
+	struct file *f = (struct file *)file;
+	struct inode *inode = BPF_CORE_READ(f, f_inode);
+	__u32 type = BPF_CORE_READ(inode, i_mode) & S_IFMT, disk;
+
+	if (type != S_IFREG && type != S_IFBLK)
+		return 0;
+	disk = file_disk(f, inode, BPF_CORE_READ(inode, i_sb));
+	if (!disk)
+		return 0;
+	disk_wait_begins(bpf_get_current_task(), disk, bpf_ktime_get_ns());
+	disk_is_limited(current_task(), disk);
+	return 0;
+}
+
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), tgid;
 
 	described_note(t, task);
+	if (!t->preempted && t->own.held[0])
+		waits_for_disk(t->own.held[0]);
 	if (t->preempted)
 		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
 	if (!with_stacks)
@@ -62,6 +83,8 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 {
 	struct where *w = &t->own;
 
+	/* It can have been woken before it had left. */
+	disk_wait_ends(bpf_get_current_task(), bpf_ktime_get_ns());
 	if (t->preempted || waited)
 		waits_begin(t);
 	split_meanwhile(t, off_cpu, waited, stay);

@@ -7,6 +7,7 @@
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
 #include <plumb/core/tool.h>
+#include <plumb/functions/block-hooks.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
 #include <plumb/kernel/thread.h>
@@ -31,6 +32,7 @@ static bool stacks, wakers, has_min;
 static struct plumb_picture_file timeline = {.option = "--timeline"};
 static struct plumb_picture_file perfetto = {.option = "--perfetto"};
 static struct kept *kept;
+static struct block_hooks hooks;
 static struct plumb_tool tool;
 
 static struct plumb_inflight inflight = {
@@ -82,13 +84,21 @@ static int fill(struct bpf_object *object)
 	return plumb_slot_fill(object, 0, &(struct plumb_who){});
 }
 
+static int prepare(struct plumb_options *o)
+{
+	return block_hooks_find(o->btf, &hooks);
+}
+
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct syscall_slower_bpf *skel = syscall_slower_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking");
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "sched_switch", "sched_waking",
+			    "block_bio_queue", "block_bio_complete", "block_split",
+			    "block_rq_complete");
+	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	bpf->config->split = bpf->config->meanwhile = 1;
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
@@ -156,7 +166,9 @@ static struct plumb_tool tool = {
 	.card.summary = "Print each system call that takes at least MIN, and where it waited.",
 	.card.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
 		      "           tracepoints (stable); raw tracepoints sched_switch,\n"
-		      "           sched_waking (stable-ish)\n"
+		      "           sched_waking (stable-ish); for who uses the disk\n"
+		      "           block_bio_queue, block_split, block_rq_complete,\n"
+		      "           block_bio_complete (stable-ish)\n"
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 		      "cost:      measured at each start, see the footer; all other system\n"
@@ -178,6 +190,7 @@ static struct plumb_tool tool = {
 	.overhead.traced = "a call of less than MIN",
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill,
 	.rings = rings,
 	.inflight = &inflight,

@@ -108,16 +108,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-/* What ends before what begins. */
-static const char *const attached[] = {"disk_request_completed",
-				       "disk_bio_completed",
-				       "disk_bio_split",
-				       "disk_bio_queued",
-				       "disk_waiter_woken",
-				       "on_leave",
-				       NULL};
-/* Without the others I/O of a disk is not summed up, but no time of a thread is lost. */
-static const char *const vital[] = {"on_leave", NULL};
+static const char *const attached[] = {"on_leave", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -125,7 +116,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.stability = PLUMB_SCHED_STABILITY,
 		.open = open_raw_tracepoint,
 		.programs = attached,
-		.vital = vital,
+		.vital = attached,
 	},
 };
 

@@ -93,6 +93,7 @@ struct plumb_target_names {
 
 struct plumb_probes {
 	const struct plumb_probe_by *by; /* NULL: none was attached, nor refused */
+	const struct bpf_object *object; /* whose programs are attached, or copies of them */
 	struct plumb_probe *list;
 	size_t n;
 	struct plumb_target_names names; /* for the audit record: empty if there is none */

@@ -36,6 +36,12 @@ struct plumb_part {
 	/* Keys of all tools, besides the common ones, ended by {}; NULL: none. */
 	const struct plumb_field *fields;
 
+	/*
+	 * BPF programs, ended by NULL, which a tool has if it includes the part's header; attached
+	 * in this order, before the tool's own.  What they miss loses no event.  NULL: none.
+	 */
+	const char *const *programs;
+
 	/* --- the command line --- */
 
 	const struct plumb_option *options; /* NULL: none */
@@ -145,6 +151,8 @@ void plumb_parts_total(const struct plumb_snapshot *total);
 int plumb_parts_close(void);
 void plumb_parts_finish(const struct plumb_run *run, const struct plumb_snapshot *total);
 void plumb_parts_leave(void);
+/* Whether a part brings the BPF program of this name. */
+bool plumb_parts_have_program(const char *name);
 /* Of the part that has it, if TOOL lists what has not ended; else NULL. */
 const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *tool);
 /* The part that wants to be called early; NULL: none. */

@@ -17,11 +17,11 @@ struct perf_event_attr;
 int plumb_hook_attach_type(enum plumb_hook hook);
 
 /*
- * Loads a copy of the loaded program P with TARGET as a constant; its descriptor or -errno.
+ * Loads a copy of the loaded program P, of probes->object, with TARGET as a constant; its descriptor or -errno.
  * FUNCTION is for fentry and the like (plumb_hook_is_fentry()).
  */
-int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
-		     const struct plumb_function *function, uint64_t target);
+int plumb_probe_copy(const struct plumb_probes *probes, const struct bpf_program *p,
+		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target);
 
 /* Whether the kernel has PMU ("kprobe" or "uprobe"). */
 bool plumb_probe_has_pmu(const char *pmu);

@@ -35,11 +35,6 @@ extern struct plumb_stacks_options {
  * Its programs use bpf/stack/stack.bpf.h.
  */
 extern const struct plumb_stacking plumb_stacking;
-/*
- * The same, with user stacks by frame pointers only: programs that are copied for each target are
- * verified without knowledge of their functions, and would be too large.
- */
-extern const struct plumb_stacking plumb_stacking_frames;
 /* The same as the first, but the tool itself prints the stacks that are in its rows or records. */
 extern const struct plumb_stacking plumb_stacking_own;
 /* The same, of kernel stacks only. */

@@ -4,6 +4,7 @@
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/collect.h>
 #include <plumb/core/cpus.h>
+#include <plumb/core/part.h>
 #include <plumb/core/program.h>
 #include <plumb/core/run.h>
 #include <plumb/core/snapshot.h>
@@ -62,7 +63,8 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, run->instance.bpf.object)
 	{
-		if (!bpf_program__autoload(p) || (m->vital && !is_in(m->vital, p)))
+		if (!bpf_program__autoload(p) || (m->vital && !is_in(m->vital, p)) ||
+		    plumb_parts_have_program(bpf_program__name(p)))
 			continue;
 		before = snap->missed;
 		if (!misses_are_counted(run, p) ||

@@ -114,6 +114,12 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 	};
 	struct bpf_program *p;
 
+	for (const struct plumb_part *const *part = plumb_parts; *part; part++)
+		for (const char *const *n = (*part)->programs; n && *n; n++) {
+			p = bpf_object__find_program_by_name(in->bpf.object, *n);
+			if (p && bpf_program__set_autoload(p, true) == 0)
+				in->threads[in->n_threads++] = p;
+		}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		p = bpf_object__find_program_by_name(in->bpf.object, programs[i].name);
 		if (!p)

@@ -240,6 +240,7 @@ static int attach_probes(struct plumb_instance *in, char *why, size_t size)
 	const struct plumb_attach_target *targets = in->mechanism->attach_targets;
 	int err = 0;
 
+	in->probes.object = in->bpf.object;
 	if (targets)
 		err = in->attaching->attach(&in->probes, in->bpf.object, targets, in->functions,
 					    what, sizeof(what));

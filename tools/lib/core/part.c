@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
@@ -99,6 +100,15 @@ int plumb_parts_open(struct plumb_run *run)
 int plumb_parts_confine(struct plumb_run *run)
 {
 	return TRY(confine, run);
+}
+
+bool plumb_parts_have_program(const char *name)
+{
+	for (const struct plumb_part *const *p = plumb_parts; *p; p++)
+		for (const char *const *n = (*p)->programs; n && *n; n++)
+			if (!strcmp(*n, name))
+				return true;
+	return false;
 }
 
 const struct plumb_in_flight *plumb_parts_in_flight(const struct plumb_tool *tool)

@@ -310,8 +310,15 @@ static int forget(void)
 	return 0;
 }
 
+/* Those of disks-follow.bpf.h: what ends before what begins. */
+static const char *const programs[] = {
+	"disk_request_completed", "disk_bio_completed", "disk_bio_split",
+	"disk_bio_queued",        "disk_waiter_woken",  NULL,
+};
+
 const struct plumb_part plumb_disks_part = {
 	.name = "disks",
+	.programs = programs,
 	.configure = configure,
 	.loaded = prepare,
 	.interval = take,

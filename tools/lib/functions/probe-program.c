@@ -118,8 +118,8 @@ int plumb_probe_prepare(struct bpf_program *p, enum plumb_hook hook,
 	return pattern ? bpf_program__set_attach_target(p, 0, pattern) : -ENODATA;
 }
 
-int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
-		     const struct plumb_function *function, uint64_t target)
+int plumb_probe_copy(const struct plumb_probes *probes, const struct bpf_program *p,
+		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target)
 {
 	struct bpf_insn *insns = plumb_insns_copy(p, PLUMB_TARGET_UNSET, 0, target);
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = plumb_hook_attach_type(hook));
@@ -127,6 +127,7 @@ int plumb_probe_copy(const struct bpf_program *p, enum plumb_hook hook,
 
 	if (!insns)
 		return -ENOMEM;
+	plumb_program_functions(p, probes->object, &opts);
 	if (plumb_hook_is_fentry(hook)) {
 		opts.attach_btf_id = function->btf_id;
 		opts.attach_btf_obj_fd = function->btf_fd;

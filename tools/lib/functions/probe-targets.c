@@ -36,7 +36,7 @@ static int attach_raw(struct plumb_probes *probes, const struct bpf_program *p, 
 {
 	struct plumb_probe probe = {.event = -1, .link = -1};
 
-	probe.program = plumb_probe_copy(p, PLUMB_RAW_TRACEPOINT, NULL, target);
+	probe.program = plumb_probe_copy(probes, p, PLUMB_RAW_TRACEPOINT, NULL, target);
 	if (probe.program < 0)
 		return probe.program;
 	probe.link = bpf_raw_tracepoint_open(name, probe.program);
@@ -53,7 +53,7 @@ int plumb_probe_on_event(struct plumb_probes *probes, const struct bpf_program *
 	if (probes->with_cookies)
 		probe.program = fcntl(bpf_program__fd(p), F_DUPFD_CLOEXEC, 0);
 	else
-		probe.program = plumb_probe_copy(p, hook, NULL, target);
+		probe.program = plumb_probe_copy(probes, p, hook, NULL, target);
 	if (probe.program < 0)
 		return keep(probes, &probe, probes->with_cookies ? -errno : probe.program);
 	return keep(probes, &probe, plumb_probe_attach_event(&probe, target));

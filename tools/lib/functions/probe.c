@@ -89,7 +89,7 @@ static int attach_one(struct plumb_probes *probes, const struct bpf_object *obje
 	if (plumb_hook_is_fentry(hook) && !strcmp(function->name, "bpf_get_smp_processor_id") &&
 	    !plumb_fentry_is_guarded())
 		return -EDEADLK; /* see guard.bpf.h */
-	probe.program = plumb_probe_copy(p, hook, function, plumb_probe_target(f, i));
+	probe.program = plumb_probe_copy(probes, p, hook, function, plumb_probe_target(f, i));
 	if (probe.program < 0)
 		return probe.program;
 	if (plumb_hook_is_fentry(hook)) {

@@ -238,7 +238,7 @@ int plumb_probe_software_event(struct plumb_probes *probes, const struct bpf_obj
 
 	if (err)
 		return err;
-	copy = target ? plumb_probe_copy(p, PLUMB_HOOK_NONE, NULL, *target) : -1;
+	copy = target ? plumb_probe_copy(probes, p, PLUMB_HOOK_NONE, NULL, *target) : -1;
 	if (target && copy < 0)
 		return copy;
 	err = attach_cpus(probes, target ? copy : bpf_program__fd(p), &attr);

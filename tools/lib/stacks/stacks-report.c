@@ -334,13 +334,3 @@ const struct plumb_stacking plumb_stacking = {
 	.flight = plumb_stacks_name_flight,
 	.footer = plumb_stacks_footer,
 };
-
-const struct plumb_stacking plumb_stacking_frames = {
-	.complete = complete,
-	.configure = plumb_stacks_configure_frames,
-	.fill = plumb_stacks_fill,
-	.begin = plumb_stacks_begin,
-	.ring = &plumb_stacks_ring,
-	.flight = plumb_stacks_name_flight,
-	.footer = plumb_stacks_footer,
-};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * disks-follow: disks.bpf.h for a tool that does not follow bios and the wakeups of its threads by
- * itself: it attaches these programs, the last ones first, and calls disk_wait_begins().
+ * itself.  It calls disk_wait_begins(), and disk_wait_ends() when it sees the thread run again, which
+ * can have been woken before it slept; the part disks attaches these programs.
  *
  * Of what is submitted to a stacked disk and passed on by it, each disk has its own bios.
  */
@@ -82,6 +83,7 @@ int disk_request_completed(__u64 *ctx)
 SEC("raw_tp/sched_waking")
 int disk_waiter_woken(__u64 *ctx)
 {
-	disk_wait_ends(ctx[0], bpf_ktime_get_ns());
+	if (disk_waiting > 0)
+		disk_wait_ends(ctx[0], bpf_ktime_get_ns());
 	return 0;
 }

@@ -34,14 +34,14 @@ static struct plumb_remembered plumb_remembered[PLUMB_LEDGERS << PLUMB_REMEMBERE
 static __always_inline struct plumb_remembered *key_remembered(__u64 id, __u64 cgroup,
 							       const __u64 *own, __u32 cpu)
 {
-	__u64 mix = id ^ cgroup;
+	const __u64 golden = 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	__u64 mix = (id ^ cgroup) * golden;
 	__u32 i;
 
+	/* A sum of products, none of which has to wait for another one. */
 	if (plumb_config.by >= PLUMB_BY_TOOL)
 		for (i = 0; i < PLUMB_KEY_OWN; i++)
-			mix = (mix ^ own[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
-	else
-		mix *= 0x9e3779b97f4a7c15ULL;
+			mix += own[i] * (golden * (2 * i + 3));
 	return &plumb_remembered[ledger_index(cpu, mix >> (64 - PLUMB_REMEMBERED_BITS),
 					      PLUMB_REMEMBERED_BITS)];
 }
