@@ -42,6 +42,12 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines);
 void plumb_symbolizer_free(struct plumb_symbolizer *s);
 
 /*
+ * From now on the kernel reports which code processes map (perf_event_open(2)), so that those that
+ * end before they are noted have names, too.  Takes CAP_PERFMON; without it there are none.
+ */
+void plumb_symbolizer_watch(struct plumb_symbolizer *s);
+
+/*
  * Records the current mappings of the process and opens the mapped files, so that its addresses can
  * be named after it has exited.  To be called when the process is first seen and repeatedly after
  * that, since it may execute and load other files.  If nothing has changed, the cost is that of

@@ -92,6 +92,7 @@ void plumb_stacks_begin(struct plumb_run *run)
 {
 	plumb_retain(plumb_caps_for_processes(), 0, "names of user stacks");
 	begin_kernel(run);
+	plumb_symbolizer_watch(plumb_stacks_symbolizer);
 }
 
 static int note(void *context, const void *record, size_t size)

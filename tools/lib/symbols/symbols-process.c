@@ -73,6 +73,7 @@ struct reading {
 	pid_t pid;
 	uint64_t image;
 	int root;                   /* of the process */
+	bool is_gone;               /* PID is its parent */
 	struct plumb_owners owners; /* by owners_of() */
 	const struct plumb_code_maps *old;
 	size_t at; /* in OLD */
@@ -95,7 +96,9 @@ static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma
 {
 	struct plumb_symbolizer *s = r->symbolizer;
 	char link[PLUMB_MAP_FILE], why[PLUMB_WHY];
-	int fd = plumb_open_here(plumb_map_file(link, r->pid, vma->start, vma->end)), err = fd;
+	int fd = r->is_gone ? -ESRCH
+			    : plumb_open_here(plumb_map_file(link, r->pid, vma->start, vma->end));
+	const int err = fd;
 	struct stat st;
 
 	/* Without the capability to open that link, use the path. */
@@ -315,6 +318,40 @@ static int open_root(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+static bool has_map(const struct plumb_code_maps *m, const struct plumb_vma *vma)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].start == vma->start && m->all[i].end == vma->end &&
+		    m->all[i].ino == vma->inode && m->all[i].offset == vma->offset)
+			return true;
+	return false;
+}
+
+static int recall_map(void *context, struct plumb_vma *vma)
+{
+	struct reading *r = context;
+
+	return vma->is_code && !has_map(r->now, vma) && !has_map(r->old, vma) ? read_map(r, vma) : 0;
+}
+
+/* What the process had mapped, which is gone, of whichever program it executed. */
+static void recall(struct plumb_symbolizer *s, struct plumb_process *p)
+{
+	const struct plumb_code_maps none = {};
+	struct plumb_code_maps had = {};
+	struct reading r = {s, .old = &p->gone, .now = &had, .is_gone = true};
+
+	plumb_mapped_take(s->mapped);
+	r.pid = plumb_mapped_parent(s->mapped, p->pid);
+	r.root = r.pid ? open_root(r.pid) : -1;
+	if (r.root < 0)
+		r.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	plumb_mapped_of(s->mapped, p->pid, recall_map, &r);
+	retire(&p->gone, &had, &none);
+	free(had.all);
+	close(r.root);
+}
+
 int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 {
 	struct plumb_code_maps now = {};
@@ -335,6 +372,8 @@ int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 		p->now = now;
 	} else
 		free(now.all);
+	if (s->mapped && (err || !now.n))
+		recall(s, p);
 	if (!err && plumb_process_has_jit(p))
 		s->counts.bad_lines += plumb_perfmap_update(s, p, root, owners_of(&r));
 	if (root >= 0)

@@ -13,6 +13,9 @@
 /* Time after which plumb_symbolizer_note_due() stops noting processes, ns. */
 #define TURN 10000000
 
+/* What processes have mapped is taken so often, ns. */
+#define MAPPED 50000000
+
 static void queue(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t due)
 {
 	p->due = due;
@@ -60,6 +63,8 @@ int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
 	uint64_t now = plumb_now(), end = now + TURN, first = UINT64_MAX;
 	struct plumb_process *next = s->queue, *p;
 
+	if (s->mapped)
+		plumb_mapped_take(s->mapped);
 	s->queue = NULL;
 	s->queue_end = &s->queue;
 	while ((p = next)) {
@@ -75,7 +80,10 @@ int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
 			first = p->due;
 		now = plumb_now();
 	}
-	if (!s->queue)
+	/* Before the kernel has no room for what it reports. */
+	if (s->mapped && first > now + MAPPED)
+		first = now + MAPPED;
+	if (!s->queue && !s->mapped)
 		return 0;
 	return first > now ? first - now : 1;
 }

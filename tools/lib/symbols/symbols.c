@@ -24,6 +24,12 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 	return s;
 }
 
+void plumb_symbolizer_watch(struct plumb_symbolizer *s)
+{
+	if (!s->mapped)
+		s->mapped = plumb_mapped_open();
+}
+
 static void keep(void *string)
 {
 }
@@ -46,6 +52,8 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s)
 	}
 	plumb_symtab_free(&s->kernel);
 	plumb_symtab_free(&s->before);
+	if (s->mapped)
+		plumb_mapped_free(s->mapped);
 	if (s->kallsyms)
 		fclose(s->kallsyms);
 	if (s->module_list)

@@ -2,8 +2,8 @@
 /*
  * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
  * tables are filled by symbols-kernel.c, symbols-file.c (from one ELF file) and symbols-perfmap.c.
- * symbols-process.c reads mappings when symbols-queue.c asks, symbols-file.c the mapped files, and
- * symbols-inline.c the DWARF of their debug files.
+ * symbols-process.c reads mappings when symbols-queue.c asks, or has them from mapped.c, symbols-file.c
+ * the mapped files, and symbols-inline.c the DWARF of their debug files.
  */
 #pragma once
 
@@ -16,6 +16,8 @@
 #include <plumb/symbols/maps.h>
 #include <plumb/symbols/owners.h>
 #include <plumb/symbols/symbols.h>
+
+#include "mapped.h"
 
 /* Size of the reason why a file is not read. */
 #define PLUMB_WHY 128
@@ -192,6 +194,7 @@ struct plumb_symbolizer {
 	struct plumb_symfile *files;
 	unsigned int open_files; /* not yet read */
 	struct plumb_symfile *vdso;
+	struct plumb_mapped *mapped; /* NULL: not watched */
 	bool kernel_is_read;
 	FILE *kallsyms, *module_list;
 	uint64_t modules;                   /* plumb_kernel_modules() of KERNEL */

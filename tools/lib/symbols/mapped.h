@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mapped: code that processes have mapped since the trace began, as the kernel reported it when
+ * they did, for those that were gone before /proc/PID/maps could be read.
+ */
+#pragma once
+
+#include <sys/types.h>
+#include <plumb/symbols/maps.h>
+
+struct plumb_mapped;
+
+/* Opens an event on each CPU that is online; NULL: the kernel refuses.  Owned by the caller. */
+struct plumb_mapped *plumb_mapped_open(void);
+void plumb_mapped_free(struct plumb_mapped *m);
+/* Takes what the kernel has reported. */
+void plumb_mapped_take(struct plumb_mapped *m);
+/*
+ * Calls EACH for every area of code that process PID had, the latest last, until it does not return
+ * 0.  What it has of a process that was there before the trace is read from /proc, if that one still
+ * is.
+ */
+void plumb_mapped_of(struct plumb_mapped *m, pid_t pid,
+		     int (*each)(void *context, struct plumb_vma *vma), void *context);
+/* Which process forked PID; 0: not known. */
+pid_t plumb_mapped_parent(const struct plumb_mapped *m, pid_t pid);
