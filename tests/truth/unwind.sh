@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154
 # User stacks of programs without frame pointers, by their unwind tables: known callers, as the debugger's walk has them.
 
-kinds='plain variable aligned callback signal thread deep'
+kinds='plain variable aligned callback signal thread deep forked'
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
@@ -10,10 +10,13 @@ run() {
 
 	for kind in $kinds; do
 		start "$kind" unwound "$kind" 400
-		attach "of-$kind" -F 499 -p "$pid" -b comm
+		attach "of-$kind" -F 499 --follow -p "$pid" -b comm
 		go "$kind"
 		detach "of-$kind"
 	done
+
+	# Each is gone before anything of it can be read in /proc.
+	traced brief -F 999 -b comm -- sh -c 'i=0; while [ $i -lt 100 ]; do "$0" plain 2 >brief.truth; i=$((i + 1)); done' "$(command -v unwound)"
 
 	# It executes, and maps its libraries, while the trace runs.
 	case $(uname -r) in *cloud*) return ;; esac # busybox's own has no table for all of it
@@ -45,6 +48,17 @@ check() {
 	walked signal call_plain handle __restore_rt
 	walked thread call_plain call_thread start_thread
 	walked deep $(yes call_deep | head -60) begin_known main
+	walked forked call_plain call_forked begin_known main
+	holds "... processes of 2 ms, too" of-forked.json '
+		[$last.rows[] | select(.key.comm == "c-forked" and any(.stack[]; .frame == "compute_known"))] as $all
+		| ($all | map(.count) | add) >= 50'
+	evidence brief.json brief.err brief.truth
+	holds "functions of processes of 2 ms have their names" brief.json '
+		[$last.rows[] | select(.key.comm == "unwound" and all(.stack[]; .frame | test("execve") | not))
+			| {count, frames: [.stack[] | select(.kernel | not).frame]} | select(.frames | length > 0)] as $all
+		| ($all | map(.count) | add) as $n | ($all | map(select(.frames[0] != "[unknown]").count) | add) as $named
+		| ($all | map(select(.frames[0] == "compute_known").count) | add) as $known
+		| $known >= 50 and $named >= 0.99 * $n'
 	evidence command.json command.err
 	if [ -e command.json ]; then
 		holds "who executes a program while it is traced is walked to its start" command.json '

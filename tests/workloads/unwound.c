@@ -6,6 +6,7 @@
 #include "workload.h"
 #include <alloca.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #pragma GCC optimize("omit-frame-pointer", "no-optimize-sibling-calls")
 
@@ -18,6 +19,7 @@ const char usage[] = "Usage: unwound KIND MS\n"
 		     "  signal   a signal handler, while a function computes\n"
 		     "  thread   the first function of a thread\n"
 		     "  deep     60 frames of one function\n"
+		     "  forked   processes that are forked and end after 2 ms\n"
 		     "\n"
 		     "Each caller is of the name call_KIND(), and is called by begin_known().\n"
 		     "Gates: ready, go.\n";
@@ -117,6 +119,29 @@ __attribute__((noinline)) static void call_deep(int more)
 	sink++;
 }
 
+#define FORKED_MS 2
+
+__attribute__((noinline)) static void call_forked(void)
+{
+	uint64_t rest = duration / FORKED_MS / MS;
+
+	/* So that the tables of their mother are known. */
+	call_plain();
+	for (duration = FORKED_MS * MS; rest; rest--) {
+		const pid_t child = fork();
+
+		if (child < 0)
+			die("cannot fork");
+		if (!child) {
+			rename_self("c-forked");
+			call_plain();
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	sink++;
+}
+
 __attribute__((noinline)) static void begin_known(const char *kind)
 {
 	pthread_t thread;
@@ -133,6 +158,8 @@ __attribute__((noinline)) static void begin_known(const char *kind)
 		call_signal();
 	else if (!strcmp(kind, "deep"))
 		call_deep(59);
+	else if (!strcmp(kind, "forked"))
+		call_forked();
 	else if (strcmp(kind, "thread"))
 		misuse("there is no kind '%s'", kind);
 	else if (pthread_create(&thread, NULL, call_thread, NULL) || pthread_join(thread, NULL))

@@ -328,8 +328,10 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t imag
 	const struct plumb_code_map *m;
 	size_t n = 1;
 
-	if ((!p || !p->rest) && !plumb_symbolizer_note(s, pid))
+	if (!p || !p->rest) {
+		plumb_symbolizer_note(s, pid);
 		p = plumb_process_find(s, pid);
+	}
 	m = p ? plumb_process_mapping(p, image, address - is_return) : NULL;
 	*frames = (struct plumb_frame_name){.offset = address};
 	s->counts.addresses++;

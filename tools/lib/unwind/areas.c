@@ -33,6 +33,7 @@
 /* Of all processes, by tgid and address; MAPPED: what programs have, both arrays of HALF. */
 static struct plumb_unwind_area *areas, *mapped;
 static size_t n_areas, half;
+static struct plumb_unwind_image *images; /* plumb_unwind_images */
 static uint64_t *now;    /* plumb_unwind_now */
 static uint64_t changed; /* when it did, ns */
 static bool is_due;      /* AREAS has changed since */
@@ -138,6 +139,18 @@ static void drop_ended(void)
 	n_areas = n;
 }
 
+/* A program that reads it meanwhile finds none. */
+static void put_image(const struct plumb_unwind_area *area)
+{
+	struct plumb_unwind_image *i = &images[area->image >> (64 - PLUMB_UNWIND_IMAGE_BITS)];
+
+	if (i->image == area->image && i->tgid == area->tgid)
+		return;
+	__atomic_store_n(&i->tgid, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&i->image, area->image, __ATOMIC_RELEASE);
+	__atomic_store_n(&i->tgid, area->tgid, __ATOMIC_RELEASE);
+}
+
 /* Programs may still read the array that was in use before the last change. */
 static void publish(void)
 {
@@ -154,6 +167,9 @@ static void publish(void)
 	first = *now >> 32 ? 0 : half;
 	memcpy(mapped + first, areas, n_areas * sizeof(*areas));
 	__atomic_store_n(now, (uint64_t)first << 32 | n_areas, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < n_areas; i++)
+		if (!i || areas[i].tgid != areas[i - 1].tgid)
+			put_image(&areas[i]);
 	changed = plumb_now();
 }
 
@@ -219,7 +235,10 @@ void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf 
 	if (calibration || unwind_how == PLUMB_USER_STACKS_FP ||
 	    unwind_how == PLUMB_USER_STACKS_NONE)
 		return;
-	if (!need.areas && !run->child)
+	/* The command is likely to use libraries that the tool's caller uses, too. */
+	if (!need.areas && run->child)
+		look_first(&need, getppid(), 0);
+	else if (!need.areas)
 		plumb_threads_each(run, plumb_now() + AT_START, look_first, &need);
 	rows = need.bytes / ROW_BYTES + MORE_ROWS;
 	half = 2 * need.areas + MORE_AREAS;
@@ -227,6 +246,8 @@ void plumb_unwind_configure(const struct plumb_run *run, const struct plumb_bpf 
 				 rows < MOST_ROWS ? rows : MOST_ROWS);
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_areas"),
 				 2 * half);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(bpf->object, "plumb_unwind_images"),
+				 1U << PLUMB_UNWIND_IMAGE_BITS);
 }
 
 static void *map_of(const struct plumb_bpf *bpf, const char *name, size_t *entries)
@@ -253,7 +274,8 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf)
 	rows = map_of(bpf, "plumb_unwind_rows", &room);
 	mapped = map_of(bpf, "plumb_unwind_areas", &n);
 	now = map_of(bpf, "plumb_unwind_now", &n);
-	if (!rows || !mapped || !now)
+	images = map_of(bpf, "plumb_unwind_images", &n);
+	if (!rows || !mapped || !now || !images)
 		return -errno;
 	unwind_files_use(rows, room);
 	return 0;

@@ -40,6 +40,14 @@ struct {
 	__type(value, __u64);
 } plumb_unwind_now SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct plumb_unwind_image);
+} plumb_unwind_images SEC(".maps");
+
 /* The buffer that a stack is taken to: one per CPU. */
 PLUMB_MAP(plumb_stack_taken, ARRAY,
 	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
@@ -246,6 +254,32 @@ __noinline int unwind_frame(__u32 place, __u32 i)
 	return unwind_up(w);
 }
 
+/* Whether areas of the process are known in which the walk in PLACE begins. */
+__noinline int unwind_is_known(__u32 place)
+{
+	struct unwind_walk *w = bpf_map_lookup_elem(&plumb_unwind_walks, &place);
+
+	if (!w)
+		return 0;
+	unwind_find_area(w, w->pc);
+	return w->is_known;
+}
+
+/* The same, or of one that it was forked from, or that was forked from it. */
+static __always_inline bool unwind_is_relative_known(struct unwind_walk *w, __u32 place)
+{
+	__u32 at = w->image >> (64 - PLUMB_UNWIND_IMAGE_BITS);
+	const struct plumb_unwind_image *known;
+
+	if (unwind_is_known(place))
+		return true;
+	known = bpf_map_lookup_elem(&plumb_unwind_images, &at);
+	if (!known || known->image != w->image || !known->tgid)
+		return false;
+	w->tgid = known->tgid;
+	return unwind_is_known(place);
+}
+
 static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 {
 	struct unwind_walk *w = bpf_map_lookup_elem(&plumb_unwind_walks, &place);
@@ -272,8 +306,8 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 	w->image = image;
 	w->areas = *now >> 32;
 	w->n_areas = *now;
-	unwind_find_area(w, w->pc);
-	if (!w->is_known && plumb_config.user_stacks != PLUMB_USER_STACKS_TABLES)
+	if (!unwind_is_relative_known(w, place) &&
+	    plumb_config.user_stacks != PLUMB_USER_STACKS_TABLES)
 		return PLUMB_WALK_FP;
 	for (i = 0; i < PLUMB_STACK_DEPTH && !end; i++)
 		end = unwind_frame(place, i);

@@ -58,6 +58,16 @@ _Static_assert(sizeof(struct plumb_unwind_area) == 48, "no hidden padding in a m
 #define PLUMB_UNWIND_PAUSE 10000000 /* ns between two such changes: no walk takes that long */
 #define PLUMB_UNWIND_AREAS 65536    /* in each array at most; a power of two */
 
+/*
+ * Of which process areas are known that executes an image: a process that has been forked has the
+ * same until it executes another one.  Images have the place of their top bits, the last one wins.
+ */
+struct plumb_unwind_image {
+	__u64 image;
+	__u64 tgid; /* 0: none */
+};
+#define PLUMB_UNWIND_IMAGE_BITS 12
+
 /* --user-stacks */
 enum {
 	PLUMB_USER_STACKS_AUTO,   /* by tables, and by frame pointers where there is none */
