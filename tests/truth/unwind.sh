@@ -4,6 +4,32 @@
 
 kinds='plain variable aligned callback signal thread deep forked'
 
+# steps FUNCTION - a target for each of its instructions
+steps() {
+	# shellcheck disable=SC2046 # words
+	set -- "$1" $(nm -S "$(command -v unwound)" | awk -v name="$1" '$4 == name { print $1, $2 }')
+	objdump -d --no-show-raw-insn --disassemble="$1" "$(command -v unwound)" | awk '$1 ~ /^[0-9a-f]+:$/ { sub(/:/, "", $1); print $1 }' |
+		while read -r address; do
+			step=$((0x$address - 0x$2))
+			[ $step -lt $((0x$3)) ] || break
+			[ $step = 0 ] && echo "u:$(command -v unwound):$1" || printf 'u:%s:%s+0x%x\n' "$(command -v unwound)" "$1" $step
+		done
+}
+
+# Each instruction of CALLER is stopped at once while it runs.
+single_steps() {
+	program=func-stack
+	for caller in plain variable aligned; do
+		steps "call_$caller" >steps.$caller
+		start "step-$caller" unwound "$caller" 20
+		# shellcheck disable=SC2046 # targets
+		attach "steps-$caller" -p "$pid" -b func $(cat steps.$caller)
+		go "step-$caller"
+		detach "steps-$caller"
+	done
+	program=cpu-profile
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=cpu-profile quick=--no-calibrate
@@ -18,10 +44,12 @@ run() {
 	# Each is gone before anything of it can be read in /proc.
 	traced brief -F 999 -b comm -- sh -c 'i=0; while [ $i -lt 100 ]; do "$0" plain 2 >brief.truth; i=$((i + 1)); done' "$(command -v unwound)"
 
+	command -v objdump >/dev/null && single_steps
+
 	# It executes, and maps its libraries, while the trace runs.
 	case $(uname -r) in *cloud*) return ;; esac # busybox's own has no table for all of it
 	if command -v sort >/dev/null; then
-		seq 600000 -1 1 >numbers
+		seq 1500000 -1 1 >numbers
 		traced command -F 499 -b comm -- sort -n numbers -o sorted
 	fi
 }
@@ -59,6 +87,15 @@ check() {
 		| ($all | map(.count) | add) as $n | ($all | map(select(.frames[0] != "[unknown]").count) | add) as $named
 		| ($all | map(select(.frames[0] == "compute_known").count) | add) as $known
 		| $known >= 50 and $named >= 0.99 * $n'
+	for caller in plain variable aligned; do
+		[ -e steps.$caller ] || continue
+		evidence "steps-$caller.json" "steps-$caller.err" steps.$caller
+		holds "at each instruction of call_$caller() its callers are known" "steps-$caller.json" '
+			([$last.rows[] | .key.func as $at | [.stack[].frame] | select(.[0] == $name and .[1] == "begin_known" and .[2] == "main"
+				and .[-1] == "_start") | $at] | unique | length) as $right
+			| ($last.rows | map(.key.func) | unique | length) == $right
+			and $right >= $steps - 2' --arg name "call_$caller" --argjson steps "$(wc -l <steps.$caller)"
+	done
 	evidence command.json command.err
 	if [ -e command.json ]; then
 		holds "who executes a program while it is traced is walked to its start" command.json '
