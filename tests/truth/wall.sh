@@ -286,9 +286,8 @@ known_late() {
 # shellcheck disable=SC2016 # jq's
 check() {
 	if known hog runnable 2 .low '.high + .life - .delay'; then
-		judge of-hog hog runnable '$truth[0].calls[0].by as $by
-			| .sum = ([rows[] | select(.cause == $cause and .by.pid == $by.pid and .by.comm == "c-hog" and .by.nice == 5
-				and .by.n_cpus == 1 and "\(.by.cpu)" == .waiter.cpus).sum] | total)
+		judge of-hog hog runnable '$truth[0].calls[0].by as $by | .sum = ([rows[]
+			| select(.cause == $cause and .by.pid == $by.pid and .by.comm == "c-hog" and .by.nice == 5 and .by.n_cpus == 1 and "\(.by.cpu)" == .waiter.cpus).sum] | total)
 			| must(about($by.cpu; $by.cpu))' "the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim"
 		# On a busy machine others may have had it for longer.
 		if jq -e '[.rows[] | select(.cause == "runnable")] | ([.[] | select(.by.comm == "c-hog").sum] | add) > (map(.sum) | add) / 2' \

@@ -45,8 +45,10 @@ static bool are_entries(void)
 
 static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
-	struct func_stack_bpf *skel = func_stack_bpf__open_opts(plumb_open_opts());
+	struct func_stack_bpf *skel;
 
+	plumb_probe_note_functions();
+	skel = func_stack_bpf__open_opts(plumb_open_opts());
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");

@@ -22,7 +22,6 @@ static void become_stacks(struct plumb_options *o)
 	tool.keys = (struct plumb_keys){.size = sizeof(struct plumb_stack_key),
 					.default_by = tool.keys.default_by};
 	tool.measure = (struct plumb_measure){.kind = PLUMB_COUNTS, .errors = true};
-	tool.stacking = &plumb_stacking;
 	stacks = true;
 }
 
@@ -49,6 +48,8 @@ static void complete(struct plumb_options *o)
 		tool.measure.second = "latency";
 	if (asks_for_stacks())
 		become_stacks(o);
+	else
+		tool.stacking = NULL;
 	if (!latency && o->mechanism && strstr(o->mechanism, "session"))
 		plumb_usage_error("--mechanism=%s requires --latency", o->mechanism);
 }
@@ -66,8 +67,10 @@ static const struct plumb_mechanism both_ends[] = {
 
 static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 {
-	struct skb_alloc_stacks_bpf *skel = skb_alloc_stacks_bpf__open_opts(plumb_open_opts());
+	struct skb_alloc_stacks_bpf *skel;
 
+	plumb_probe_note_functions();
+	skel = skb_alloc_stacks_bpf__open_opts(plumb_open_opts());
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "");
@@ -124,6 +127,7 @@ static struct plumb_tool tool = {
 	.mechanisms.functions = &functions,
 	.mechanisms.attaching = &plumb_attaching,
 	.lifecycle.prepare = prepare,
+	.stacking = &plumb_stacking, /* with --stacks */
 };
 
 int main(int argc, char **argv)

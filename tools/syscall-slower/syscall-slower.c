@@ -61,8 +61,8 @@ static void complete(struct plumb_options *o)
 	    plumb_picture_check(&perfetto, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
 	inflight.stacks = stacks;
-	if (stacks || wakers)
-		tool.stacking = &plumb_stacking_own;
+	if (!stacks && !wakers)
+		tool.stacking = NULL;
 	if (timeline.path || perfetto.path)
 		kept = calls_keep();
 	calls_begin(stacks, wakers);
@@ -193,6 +193,7 @@ static struct plumb_tool tool = {
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill,
 	.rings = rings,
+	.stacking = &plumb_stacking_own, /* with --stacks or --wakers */
 	.inflight = &inflight,
 };
 

@@ -36,7 +36,7 @@ static void words_priority(const struct wall_other *o, char *text, size_t size)
 		snprintf(nice, sizeof(nice), "nice %d", o->nice);
 	plumb_meanwhile_cpus(o->n_allowed, o->cpu, cpus, sizeof(cpus));
 	if (*nice || *cpus)
-		snprintf(text, size, " (%s%s%s)", nice, *nice && *cpus ? " " : "", cpus);
+		snprintf(text, size, " (%s%s)", nice, cpus + !*nice);
 }
 
 /* "orders/7024" */

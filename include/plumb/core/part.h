@@ -36,10 +36,8 @@ struct plumb_part {
 	/* Keys of all tools, besides the common ones, ended by {}; NULL: none. */
 	const struct plumb_field *fields;
 
-	/*
-	 * BPF programs, ended by NULL, which a tool has if it includes the part's header; attached
-	 * in this order, before the tool's own.  What they miss loses no event.  NULL: none.
-	 */
+	/* BPF programs, ended by NULL, of tools that include the part's header; attached in the
+	 * order that it has, before the tool's own.  What they miss loses no event.  NULL: none. */
 	const char *const *programs;
 
 	/* --- the command line --- */

@@ -4,10 +4,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct bpf_insn;
-struct bpf_object;
-struct bpf_prog_load_opts;
 struct bpf_program;
 
 /*
@@ -17,17 +16,13 @@ struct bpf_program;
 struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
 				  uint64_t value);
 
-/*
- * From now on notes the types of the functions of programs that may be copied, when they are loaded:
- * those whose section names a kind of program and nothing to attach it to.
- */
-void plumb_programs_note(void);
-/*
- * Adds them to OPTS, for a copy of P, of OBJECT.  Without them the verifier looks at a global
- * function for each of its callers, and not once.
- */
-void plumb_program_functions(const struct bpf_program *p, const struct bpf_object *object,
-			     struct bpf_prog_load_opts *opts);
+/* Whether NAME is in NAMES, ended by NULL; NULL: there is none. */
+static inline bool plumb_is_one_of(const char *const *names, const char *name)
+{
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
+}
 
 /* Adds the executions that the kernel skipped to MISSED; false: it does not count them. */
 bool plumb_program_missed(int program, uint64_t *missed);

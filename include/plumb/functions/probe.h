@@ -21,6 +21,12 @@ struct bpf_program;
 
 extern const struct plumb_attaching plumb_attaching;
 
+/*
+ * Before an object is opened whose programs are large and are copied: their copies get the types of
+ * their functions, so that the verifier looks at a global function once, and not for each of its
+ * callers.  Programs are copied whose section names a kind, and nothing to attach them to.
+ */
+void plumb_probe_note_functions(void);
 /* Whether programs of probes can read a cookie (5.15). */
 bool plumb_probes_have_cookies(void);
 /* True if fentry programs call this function themselves: they must not be attached to it. */

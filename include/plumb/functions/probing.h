@@ -17,8 +17,8 @@ struct perf_event_attr;
 int plumb_hook_attach_type(enum plumb_hook hook);
 
 /*
- * Loads a copy of the loaded program P, of probes->object, with TARGET as a constant; its descriptor or -errno.
- * FUNCTION is for fentry and the like (plumb_hook_is_fentry()).
+ * Loads a copy of the loaded program P, of probes->object, with TARGET as a constant; its
+ * descriptor or -errno. FUNCTION is for fentry and the like (plumb_hook_is_fentry()).
  */
 int plumb_probe_copy(const struct plumb_probes *probes, const struct bpf_program *p,
 		     enum plumb_hook hook, const struct plumb_function *function, uint64_t target);

@@ -18,7 +18,8 @@ struct bpf_object;
 const char *plumb_meanwhile_text(const struct bpf_object *object, const struct plumb_meanwhile *k,
 				 char *text, size_t size);
 /*
- * "on CPU 3 only", "on 2 CPUs only", of a thread that may use N_ALLOWED CPUs, if that is one, CPU;
+ * " on CPU 3 only", " on 2 CPUs only", of a thread that may use N_ALLOWED CPUs, if that is one,
+ * CPU;
  * "" if it may use all that are online.  Returns TEXT.
  */
 const char *plumb_meanwhile_cpus(uint32_t n_allowed, uint32_t cpu, char *text, size_t size);

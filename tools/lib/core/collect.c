@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stddef.h>
-#include <string.h>
 #include <plumb/bpf/function/function.h>
 #include <plumb/core/collect.h>
 #include <plumb/core/cpus.h>
@@ -43,14 +42,6 @@ static bool execution_is_end(const struct plumb_run *run, const struct plumb_led
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
-/* Whether P is in LIST; NULL: there is none. */
-static bool is_in(const char *const *list, const struct bpf_program *p)
-{
-	while (list && *list && strcmp(*list, bpf_program__name(p)) != 0)
-		list++;
-	return list && *list;
-}
-
 /* Sums the executions that the kernel skipped, of all programs that matter. */
 static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
@@ -58,19 +49,21 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 	const struct plumb_mechanism *m = run->instance.mechanism;
 	const struct plumb_probes *probes = &run->instance.probes;
 	struct bpf_program *p;
+	const char *name;
 	uint64_t before;
 
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, run->instance.bpf.object)
 	{
-		if (!bpf_program__autoload(p) || (m->vital && !is_in(m->vital, p)) ||
-		    plumb_parts_have_program(bpf_program__name(p)))
+		name = bpf_program__name(p);
+		if (!bpf_program__autoload(p) || (m->vital && !plumb_is_one_of(m->vital, name)) ||
+		    plumb_parts_have_program(name))
 			continue;
 		before = snap->missed;
 		if (!misses_are_counted(run, p) ||
 		    !plumb_program_missed(bpf_program__fd(p), &snap->missed))
 			snap->missed_known = false;
-		if (is_in(m->whole, p))
+		if (plumb_is_one_of(m->whole, name))
 			snap->missed_whole += snap->missed - before;
 	}
 	snap->missed -= snap->ledger.rescued < snap->missed ? snap->ledger.rescued : snap->missed;

@@ -47,21 +47,14 @@ static bool has_tracing(void)
 	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_TRACING, NULL) == 1;
 }
 
-static bool is_one_of(const char *const *names, const char *name)
-{
-	for (; names && *names; names++)
-		if (!strcmp(*names, name))
-			return true;
-	return false;
-}
-
 static bool is_listed(const struct plumb_instance *in, const char *name)
 {
 	for (const struct plumb_attach_target *a = in->mechanism->attach_targets; a && a->hook; a++)
 		if (!strcmp(a->program, name))
 			return true;
-	return is_one_of(in->mechanism->programs, name) ||
-	       is_one_of(in->mechanism->test_runs, name) || is_one_of(in->bpf.copied, name);
+	return plumb_is_one_of(in->mechanism->programs, name) ||
+	       plumb_is_one_of(in->mechanism->test_runs, name) ||
+	       plumb_is_one_of(in->bpf.copied, name);
 }
 
 /* Whether states in task storage must be read by an iterator program, and the kernel has these. */
@@ -114,12 +107,6 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 	};
 	struct bpf_program *p;
 
-	for (const struct plumb_part *const *part = plumb_parts; *part; part++)
-		for (const char *const *n = (*part)->programs; n && *n; n++) {
-			p = bpf_object__find_program_by_name(in->bpf.object, *n);
-			if (p && bpf_program__set_autoload(p, true) == 0)
-				in->threads[in->n_threads++] = p;
-		}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		p = bpf_object__find_program_by_name(in->bpf.object, programs[i].name);
 		if (!p)
@@ -137,7 +124,9 @@ static void choose_programs(const struct plumb_run *run, struct plumb_instance *
 
 	bpf_object__for_each_program(p, in->bpf.object)
 	{
-		if (!is_listed(in, bpf_program__name(p)))
+		if (plumb_parts_have_program(bpf_program__name(p)))
+			in->threads[in->n_threads++] = p;
+		else if (!is_listed(in, bpf_program__name(p)))
 			bpf_program__set_autoload(p, false);
 	}
 	choose_thread_programs(run, in);

@@ -13,7 +13,6 @@
 #include <plumb/core/instance.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
-#include <plumb/core/program.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 #include <plumb/kernel/kernel.h>
@@ -76,7 +75,6 @@ static struct bpf_object_open_opts open_opts = {.sz = sizeof(open_opts)};
 
 const struct bpf_object_open_opts *plumb_open_opts(void)
 {
-	plumb_programs_note();
 	return &open_opts;
 }
 

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
+#include <plumb/core/program.h>
 #include <plumb/core/tool.h>
 
 /* Calls FUNCTION of each part that has it. */
@@ -105,9 +105,8 @@ int plumb_parts_confine(struct plumb_run *run)
 bool plumb_parts_have_program(const char *name)
 {
 	for (const struct plumb_part *const *p = plumb_parts; *p; p++)
-		for (const char *const *n = (*p)->programs; n && *n; n++)
-			if (!strcmp(*n, name))
-				return true;
+		if (plumb_is_one_of((*p)->programs, name))
+			return true;
 	return false;
 }
 

@@ -310,7 +310,7 @@ static int forget(void)
 	return 0;
 }
 
-/* Those of disks-follow.bpf.h: what ends before what begins. */
+/* Those of disks-follow.bpf.h. */
 static const char *const programs[] = {
 	"disk_request_completed", "disk_bio_completed", "disk_bio_split",
 	"disk_bio_queued",        "disk_waiter_woken",  NULL,

@@ -26,14 +26,13 @@ static const char *format_priority(const struct plumb_meanwhile *k, char *text, 
 {
 	const char *policy = policy_of(k);
 
-	if (k->nice == PLUMB_REALTIME && k->priority)
+	if (k->nice != PLUMB_REALTIME)
+		snprintf(text, size, "%s%snice %d", k->policy && policy ? policy : "",
+			 k->policy && policy ? ", " : "", k->nice);
+	else if (k->priority)
 		snprintf(text, size, "%s %u", policy ?: "real-time", k->priority);
-	else if (k->nice == PLUMB_REALTIME)
-		snprintf(text, size, "%s", k->policy == 6 ? policy : "real-time, inherited");
-	else if (k->policy && policy)
-		snprintf(text, size, "%s, nice %d", policy, k->nice);
 	else
-		snprintf(text, size, "nice %d", k->nice);
+		snprintf(text, size, "%s", k->policy == 6 ? policy : "real-time, inherited");
 	return text;
 }
 
@@ -41,9 +40,9 @@ const char *plumb_meanwhile_cpus(uint32_t n_allowed, uint32_t cpu, char *text, s
 {
 	*text = 0;
 	if (n_allowed == 1)
-		snprintf(text, size, "on CPU %u only", cpu);
+		snprintf(text, size, " on CPU %u only", cpu);
 	else if (n_allowed && n_allowed < sysconf(_SC_NPROCESSORS_ONLN))
-		snprintf(text, size, "on %u CPUs only", n_allowed);
+		snprintf(text, size, " on %u CPUs only", n_allowed);
 	return text;
 }
 
@@ -54,8 +53,8 @@ static int format_thread(const struct plumb_meanwhile *k, char *text, size_t siz
 	plumb_escape(comm, k->comm, sizeof(comm));
 	if (k->kind == PLUMB_MEANWHILE_THREAD)
 		plumb_meanwhile_cpus(k->n_allowed, k->cpu, cpus, sizeof(cpus));
-	return snprintf(text, size, "%s/%u (%s%s%s)", comm, k->tid,
-			format_priority(k, priority, sizeof(priority)), *cpus ? " " : "", cpus);
+	return snprintf(text, size, "%s/%u (%s%s)", comm, k->tid,
+			format_priority(k, priority, sizeof(priority)), cpus);
 }
 
 /* Bits of CPUs that there cannot be may be set. */
@@ -168,7 +167,8 @@ json_t *plumb_meanwhile_json(const struct bpf_object *object, const struct plumb
 									: json_null());
 	if (k->kind == PLUMB_MEANWHILE_THREAD) {
 		json_object_set_new(j, "n_cpus", json_integer(k->n_allowed));
-		json_object_set_new(j, "cpu", k->n_allowed == 1 ? json_integer(k->cpu) : json_null());
+		json_object_set_new(j, "cpu",
+				    k->n_allowed == 1 ? json_integer(k->cpu) : json_null());
 	}
 	if (k->kind != PLUMB_MEANWHILE_QUOTA)
 		return j;

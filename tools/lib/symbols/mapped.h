@@ -17,8 +17,8 @@ void plumb_mapped_free(struct plumb_mapped *m);
 void plumb_mapped_take(struct plumb_mapped *m);
 /*
  * Calls EACH for every area of code that process PID had, the latest last, until it does not return
- * 0.  What it has of a process that was there before the trace is read from /proc, if that one still
- * is.
+ * 0.  What it has of a process that was there before the trace is read from /proc, if that one
+ * still is.
  */
 void plumb_mapped_of(struct plumb_mapped *m, pid_t pid,
 		     int (*each)(void *context, struct plumb_vma *vma), void *context);

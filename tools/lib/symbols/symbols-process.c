@@ -331,7 +331,8 @@ static int recall_map(void *context, struct plumb_vma *vma)
 {
 	struct reading *r = context;
 
-	return vma->is_code && !has_map(r->now, vma) && !has_map(r->old, vma) ? read_map(r, vma) : 0;
+	return vma->is_code && !has_map(r->now, vma) && !has_map(r->old, vma) ? read_map(r, vma)
+									      : 0;
 }
 
 /* What the process had mapped, which is gone, of whichever program it executed. */

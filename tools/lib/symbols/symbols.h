@@ -2,8 +2,8 @@
 /*
  * symbols: declarations that its parts share.  symbols-table.c finds the symbol of an address; its
  * tables are filled by symbols-kernel.c, symbols-file.c (from one ELF file) and symbols-perfmap.c.
- * symbols-process.c reads mappings when symbols-queue.c asks, or has them from mapped.c, symbols-file.c
- * the mapped files, and symbols-inline.c the DWARF of their debug files.
+ * symbols-process.c reads mappings when symbols-queue.c asks, or has them from mapped.c,
+ * symbols-file.c the mapped files, and symbols-inline.c the DWARF of their debug files.
  */
 #pragma once
 

@@ -34,9 +34,9 @@
 static struct plumb_unwind_area *areas, *mapped;
 static size_t n_areas, half;
 static struct plumb_unwind_image *images; /* plumb_unwind_images */
-static uint64_t *now;    /* plumb_unwind_now */
-static uint64_t changed; /* when it did, ns */
-static bool is_due;      /* AREAS has changed since */
+static uint64_t *now;                     /* plumb_unwind_now */
+static uint64_t changed;                  /* when it did, ns */
+static bool is_due;                       /* AREAS has changed since */
 
 /* Processes of which stacks were taken. */
 static struct wanted {

@@ -50,6 +50,12 @@ static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 		plumb_usage_error("--user-stacks: '%s' is none of auto, fp, tables, none", asked);
 }
 
+static void check(const struct plumb_options *o, const struct plumb_tool *tool)
+{
+	if (asked && !has(tool))
+		plumb_usage_error("--user-stacks: no stacks are asked for (--stacks)");
+}
+
 static void configure(struct plumb_bpf *bpf)
 {
 	if (asked)
@@ -142,6 +148,7 @@ const struct plumb_part plumb_unwind_part = {
 	.options = options,
 	.has = has,
 	.complete = complete,
+	.check = check,
 	.configure = configure,
 	.begin = begin,
 	.footer = print,
