@@ -76,7 +76,7 @@ struct plumb_part {
 	int (*open)(struct plumb_run *run);
 	/* All parts are open: gives up what a trace does not need. */
 	int (*confine)(struct plumb_run *run);
-	/* The trace begins. */
+	/* The tool is confined, and the trace is about to begin. */
 	void (*begin)(struct plumb_run *run);
 	/* When the run ends by itself; 0: not known.  GRID: when it was to begin; both ns,
 	 * CLOCK_MONOTONIC. */

@@ -355,8 +355,8 @@ int plumb_trace(struct plumb_run *run, int signals)
 		return PLUMB_EXIT_FAILED;
 	}
 	describe(run);
-	begin(&loop);
 	plumb_parts_begin(run);
+	begin(&loop);
 	loop.wake = -1;
 	loop.tick = run->tool->files || run->tool->lifecycle.tick ? loop.start : 0;
 	plumb_cgroups_look(run);

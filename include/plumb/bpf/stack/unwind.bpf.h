@@ -164,6 +164,21 @@ static __always_inline bool unwind_signal(struct unwind_walk *w)
 	       unwind_read(&w->sp, context + 15 * 8);
 }
 
+/*
+ * Code without a table, such as the trampolines that Python has for perf, may only call another
+ * function and return: "add N,%rsp; ret" is next, or "ret".  Where the CFA is; 0: not known.
+ */
+static __always_inline __u64 unwind_epilogue(const struct unwind_walk *w)
+{
+	__u64 code;
+
+	if (w->is_exact || !unwind_read(&code, w->pc))
+		return 0;
+	if ((code & 0xff00ffffff) == 0xc300c48348)
+		return w->sp + (code >> 24 & 0xff) + 8;
+	return (code & 0xff) == 0xc3 ? w->sp + 8 : 0;
+}
+
 /* By a ROW that says where the CFA is; none: by the frame pointer.  As unwind_up(). */
 static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk *w, __u64 pc,
 							     const struct plumb_unwind_row *row)
@@ -189,6 +204,12 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 		break;
 	default:
 		if (plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES)
+			return PLUMB_WALK_NO_TABLE;
+		cfa = unwind_epilogue(w);
+		bp = 0;
+		if (cfa)
+			break;
+		if (w->bp_is_lost)
 			return PLUMB_WALK_NO_TABLE;
 		if (w->bp < w->sp) /* it is no frame pointer, or the outermost frame has none */
 			return w->bp ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_COMPLETE;
@@ -235,8 +256,9 @@ static __always_inline enum plumb_unwind_end unwind_up(struct unwind_walk *w)
 		w->di = w->is_exact = 0;
 		return 0;
 	}
-	if (how != PLUMB_UNWIND_SP && how != PLUMB_UNWIND_PLT && w->bp_is_lost)
-		return how == PLUMB_UNWIND_NONE ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_LOST;
+	if (how != PLUMB_UNWIND_SP && how != PLUMB_UNWIND_PLT && how != PLUMB_UNWIND_NONE &&
+	    w->bp_is_lost)
+		return PLUMB_WALK_LOST;
 	return unwind_frame_of(w, pc, row);
 }
 
