@@ -5,11 +5,15 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
-#include <plumb/symbols/elffile.h>
+
+#include "starts.h"
 
 /* Numbers of DWARF, in the psABI of x86_64. */
 #define RDI 5
@@ -18,23 +22,6 @@
 #define RIP 16
 
 #define LONGEST (2 * PLUMB_SECOND) /* for a file */
-
-/* --- where functions begin --- */
-
-/*
- * .eh_frame_hdr (Linux Standard Base, Core, 10.6.2): four bytes, of which the last three say how
- * what follows is written, the address of .eh_frame, the number of functions, and for each its
- * beginning and that of its entry, sorted.  All linkers write it in this form.
- */
-#define HEADER_SIZE 12
-#define VERSION     1
-#define UDATA4      0x03
-#define RELATIVE    0x3b /* to the header, 4 bytes, signed */
-
-struct starts {
-	uint64_t *all; /* sorted */
-	size_t n;
-};
 
 static bool lowest_address(Elf *elf, uint64_t *lowest)
 {
@@ -47,130 +34,6 @@ static bool lowest_address(Elf *elf, uint64_t *lowest)
 		    segment.p_vaddr < *lowest)
 			*lowest = segment.p_vaddr;
 	return *lowest != UINT64_MAX;
-}
-
-static void read_header(const Elf_Data *data, uint64_t address, struct starts *s)
-{
-	const unsigned char *at = data->d_buf;
-	int32_t distance;
-	uint32_t n;
-
-	if (data->d_size < HEADER_SIZE || at[0] != VERSION || at[2] != UDATA4 || at[3] != RELATIVE)
-		return;
-	memcpy(&n, at + 8, sizeof(n));
-	if (n > (data->d_size - HEADER_SIZE) / 8)
-		n = (data->d_size - HEADER_SIZE) / 8;
-	for (at += HEADER_SIZE; s->n < n; at += 8) {
-		memcpy(&distance, at, sizeof(distance));
-		*plumb_append(s->all, s->n) = address + (int64_t)distance;
-	}
-}
-
-/* Programs that are linked statically have no header, only the table itself. */
-static const Elf_Data *find_table(Elf *elf, GElf_Shdr *header)
-{
-	Elf_Scn *section = plumb_elf_section(elf, ".eh_frame", header);
-
-	return section && header->sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
-}
-
-/* How a common entry says that addresses are written: after "R" of its augmentation, here "zR". */
-static uint8_t encoding_of(const Dwarf_CIE *cie)
-{
-	const uint8_t *at = cie->augmentation_data;
-	const char *letter = cie->augmentation;
-
-	if (*letter++ != 'z')
-		return DW_EH_PE_absptr;
-	for (size_t left = cie->augmentation_data_size, size; left; letter++) {
-		if (*letter == 'R')
-			return *at;
-		/* A byte, or none; with "P" an address besides, of 4 bytes or 8. */
-		size = *letter == 'L' ? 1 : 0;
-		if (*letter == 'P')
-			size = 1 + ((*at & 0xf) == DW_EH_PE_absptr ? 8 : 4);
-		else if (*letter != 'L' && *letter != 'S')
-			break;
-		if (size > left)
-			break;
-		left -= size;
-		at += size;
-	}
-	return DW_EH_PE_omit;
-}
-
-/* The address at START, which is in the table DATA at ADDRESS. */
-static bool read_start(const uint8_t *start, const Elf_Data *data, uint64_t address,
-		       uint8_t encoding, uint64_t *value)
-{
-	const uint64_t offset = start - (const uint8_t *)data->d_buf;
-	int32_t word;
-
-	if ((encoding & 0xf) == DW_EH_PE_absptr && offset + 8 <= data->d_size) {
-		memcpy(value, start, sizeof(*value));
-	} else if ((encoding & 0xf) == DW_EH_PE_sdata4 && offset + 4 <= data->d_size) {
-		memcpy(&word, start, sizeof(word));
-		*value = (int64_t)word;
-	} else {
-		return false;
-	}
-	if ((encoding & 0x70) == DW_EH_PE_pcrel)
-		*value += address + offset;
-	return !(encoding & 0x70) || (encoding & 0x70) == DW_EH_PE_pcrel;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *p = a, *q = b;
-
-	return (*p > *q) - (*p < *q);
-}
-
-static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct starts *s)
-{
-	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
-	uint64_t known = UINT64_MAX, value;
-	uint8_t encoding = DW_EH_PE_omit;
-	Dwarf_Off at = 0, next, ignored;
-	Dwarf_CFI_Entry entry, cie;
-
-	for (; !dwarf_next_cfi(ident, (Elf_Data *)data, true, at, &next, &entry); at = next) {
-		if (dwarf_cfi_cie_p(&entry))
-			continue;
-		if (entry.fde.CIE_pointer != known) {
-			known = entry.fde.CIE_pointer;
-			encoding = DW_EH_PE_omit;
-			if (!dwarf_next_cfi(ident, (Elf_Data *)data, true, known, &ignored, &cie) &&
-			    dwarf_cfi_cie_p(&cie))
-				encoding = encoding_of(&cie.cie);
-		}
-		if (s->n < UNWIND_ROWS_MAX &&
-		    read_start(entry.fde.start, data, address, encoding, &value))
-			*plumb_append(s->all, s->n) = value;
-	}
-	if (s->n)
-		qsort(s->all, s->n, sizeof(*s->all), by_value);
-}
-
-static struct starts find_starts(Elf *elf)
-{
-	struct starts s = {};
-	const Elf_Data *data;
-	GElf_Phdr segment;
-	GElf_Shdr header;
-	size_t n;
-
-	for (size_t i = 0; !elf_getphdrnum(elf, &n) && i < n; i++) {
-		if (!gelf_getphdr(elf, i, &segment) || segment.p_type != PT_GNU_EH_FRAME)
-			continue;
-		data = elf_getdata_rawchunk(elf, segment.p_offset, segment.p_filesz, ELF_T_BYTE);
-		if (data)
-			read_header(data, segment.p_vaddr, &s);
-	}
-	data = s.n ? NULL : find_table(elf, &header);
-	if (data)
-		read_table(elf, data, header.sh_addr, &s);
-	return s;
 }
 
 /* --- what is known at an address --- */
@@ -206,9 +69,10 @@ static bool judge_cfa(Dwarf_Frame *frame, struct plumb_unwind_row *row)
 
 	if (dwarf_frame_cfa(frame, &ops, &n) || !n)
 		return false;
-	if (n == 1 && ops[0].atom == DW_OP_bregx &&
-	    (ops[0].number == RSP || ops[0].number == RBP)) {
-		row->how = ops[0].number == RSP ? PLUMB_UNWIND_SP : PLUMB_UNWIND_BP;
+	if (n == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < RIP) {
+		row->how = ops[0].number == RSP   ? PLUMB_UNWIND_SP
+			   : ops[0].number == RBP ? PLUMB_UNWIND_BP
+						  : PLUMB_UNWIND_REGISTER + ops[0].number;
 		if (!in_words(ops[0].number2, INT16_MIN, INT16_MAX, &words))
 			return false;
 		row->cfa = words;
@@ -293,6 +157,34 @@ static struct plumb_unwind_row row_of(Dwarf_Frame *frame, bool is_signal)
 
 /* --- all of a file --- */
 
+/*
+ * For a register with a large number elfutils allocates an array of all below it: up to 34 GB.  So
+ * much may be allocated while a file is read, which is more than our own rows need; BEFORE is what
+ * may be else.
+ */
+#define ROOM (192UL << 20)
+
+static void limit_memory(struct rlimit *before)
+{
+	struct rlimit limit;
+	unsigned long pages;
+	FILE *f;
+
+	if (getrlimit(RLIMIT_DATA, before)) {
+		before->rlim_cur = before->rlim_max = RLIM_INFINITY;
+		return;
+	}
+	f = fopen("/proc/self/statm", "re");
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1) {
+		limit = *before;
+		limit.rlim_cur = pages * sysconf(_SC_PAGESIZE) + ROOM;
+		if (limit.rlim_cur < before->rlim_cur)
+			setrlimit(RLIMIT_DATA, &limit);
+	}
+	if (f)
+		fclose(f);
+}
+
 static bool is_same(const struct plumb_unwind_row *a, const struct plumb_unwind_row *b)
 {
 	return a->how == b->how && a->cfa == b->cfa && a->bp == b->bp;
@@ -311,13 +203,13 @@ static void append(struct unwind_rows *rows, uint64_t address, struct plumb_unwi
 
 /* Of the function at ADDRESS; returns where it ends. */
 static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t address,
-			     uint64_t next)
+			     uint64_t next, uint64_t deadline)
 {
 	Dwarf_Addr start, end;
 	Dwarf_Frame *frame;
 	bool is_signal;
 
-	while (address < next && rows->n < UNWIND_ROWS_MAX) {
+	while (address < next && rows->n < UNWIND_ROWS_MAX && plumb_cpu_time() < deadline) {
 		if (dwarf_cfi_addrframe(cfi, address, &frame))
 			break;
 		if (dwarf_frame_info(frame, &start, &end, &is_signal) < 0 || end <= address) {
@@ -334,19 +226,49 @@ static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t 
 /* Nothing begins in the padding between two functions. */
 #define PADDING 16
 
+/*
+ * How code from BEGIN to END is followed, which is in no table: by frame pointers, if a function
+ * there makes a frame with one, as V8's do, which are in the program.
+ */
+static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t end)
+{
+	/* "push %rbp; mov %rsp,%rbp", in both forms */
+	static const uint8_t frames[][4] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+	struct plumb_unwind_row row = {.how = PLUMB_UNWIND_NONE};
+	const Elf_Data *data;
+	GElf_Phdr s;
+	size_t n;
+
+	for (size_t i = 0; !elf_getphdrnum(elf, &n) && i < n; i++) {
+		if (!gelf_getphdr(elf, i, &s) || s.p_type != PT_LOAD || !(s.p_flags & PF_X) ||
+		    begin < s.p_vaddr || begin - s.p_vaddr >= s.p_filesz)
+			continue;
+		if (end > s.p_vaddr + s.p_filesz)
+			end = s.p_vaddr + s.p_filesz;
+		data = elf_getdata_rawchunk(elf, s.p_offset + (begin - s.p_vaddr), end - begin,
+					    ELF_T_BYTE);
+		for (int j = 0; data && data->d_buf && j < 2; j++)
+			if (memmem(data->d_buf, data->d_size, frames[j], sizeof(frames[j])))
+				row.how = PLUMB_UNWIND_FP;
+	}
+	return row;
+}
+
 struct unwind_rows unwind_rows_of(Elf *elf)
 {
 	const uint64_t deadline = plumb_cpu_time() + LONGEST;
 	struct unwind_rows rows = {};
 	uint64_t end = 0, next;
-	struct starts starts;
+	struct rlimit memory;
+	struct unwind_starts starts;
 	GElf_Ehdr header;
 	Dwarf_CFI *cfi;
 
 	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || !lowest_address(elf, &rows.base))
 		return rows;
-	starts = find_starts(elf);
+	limit_memory(&memory);
+	starts = unwind_starts_of(elf);
 	cfi = starts.n ? dwarf_getcfi_elf(elf) : NULL;
 	for (size_t i = 0; cfi && i < starts.n; i++) {
 		next = i + 1 < starts.n ? starts.all[i + 1] : UINT64_MAX;
@@ -358,12 +280,13 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 			rows = (struct unwind_rows){};
 			break;
 		}
-		end = add_function(&rows, cfi, starts.all[i], next);
+		end = add_function(&rows, cfi, starts.all[i], next, deadline);
 		if (next - end > PADDING && end - rows.base <= UINT32_MAX)
-			append(&rows, end, (struct plumb_unwind_row){});
+			append(&rows, end, without_table(elf, end, next));
 	}
 	if (cfi)
 		dwarf_cfi_end(cfi);
 	free(starts.all);
+	setrlimit(RLIMIT_DATA, &memory);
 	return rows;
 }

@@ -99,6 +99,7 @@ static void print(const struct plumb_report *r, FILE *out)
 	static const char *const how[PLUMB_WALKS] = {
 		[PLUMB_WALK_FP] = "by frame pointers",
 		[PLUMB_WALK_COMPLETE] = "whole",
+		[PLUMB_WALK_MIXED] = "whole, in part by frame pointers",
 		[PLUMB_WALK_DEEP] = "truncated",
 		[PLUMB_WALK_NO_TABLE] = "cut: no unwind table",
 		[PLUMB_WALK_LOST] = "cut: a register is lost",
@@ -130,6 +131,7 @@ static void add(const struct plumb_report *r, FILE *out, json_t *json)
 		[PLUMB_WALK_FP] = "frame_pointers",  [PLUMB_WALK_COMPLETE] = "whole",
 		[PLUMB_WALK_DEEP] = "truncated",     [PLUMB_WALK_NO_TABLE] = "no_table",
 		[PLUMB_WALK_LOST] = "register_lost", [PLUMB_WALK_MEMORY] = "not_a_stack",
+		[PLUMB_WALK_MIXED] = "mixed",
 	};
 	uint64_t walks[PLUMB_WALKS];
 	json_t *stacks;

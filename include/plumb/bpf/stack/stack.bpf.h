@@ -99,6 +99,9 @@ __noinline int stack_keep_taken(__u32 place, __u32 tgid, __u64 image)
 		return PLUMB_LOST_STACK;
 	for (i = 0; i < PLUMB_STACK_DEPTH && i < taken->n; i++)
 		mix = (mix ^ taken->addresses[i]) * 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	/* What says that it was cut is another stack. */
+	if (taken->walk >= PLUMB_WALK_NO_TABLE && taken->walk <= PLUMB_WALK_MEMORY)
+		mix += taken->walk;
 	taken->mix = mix;
 	taken->image = image;
 	/* Of 200,000 stacks ten have the number of another one: these take the next number. */

@@ -61,7 +61,9 @@ struct unwind_walk {
 	__u32 first, n; /* its rows */
 	__u32 tgid;
 	__u32 areas, n_areas; /* those in use */
-	__u64 di;             /* of the first frame; 0: it is another one */
+	__u64 registers[32];  /* as in struct pt_regs, which has fewer */
+	__u32 is_first;       /* the frame is that of these registers */
+	__u32 by_fp;          /* some frame was followed by its frame pointer */
 	__u32 is_exact;       /* PC is not a return address */
 	__u32 bp_is_lost;
 	__u32 is_known; /* some area of the process was met */
@@ -159,7 +161,7 @@ static __always_inline bool unwind_signal(struct unwind_walk *w)
 	const __u64 context = w->sp + 40;
 
 	w->is_exact = 1;
-	w->di = w->bp_is_lost = 0;
+	w->is_first = w->bp_is_lost = 0;
 	return unwind_read(&w->bp, context + 10 * 8) && unwind_read(&w->pc, context + 16 * 8) &&
 	       unwind_read(&w->sp, context + 15 * 8);
 }
@@ -179,13 +181,44 @@ static __always_inline __u64 unwind_epilogue(const struct unwind_walk *w)
 	return (code & 0xff) == 0xc3 ? w->sp + 8 : 0;
 }
 
-/* By a ROW that says where the CFA is; none: by the frame pointer.  As unwind_up(). */
+/* Where the registers are in struct pt_regs, by the number that DWARF gives them. */
+const volatile __u8 unwind_words[16] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
+
+/* Register NUMBER of the first frame. */
+static __always_inline __u64 unwind_register(const struct unwind_walk *w, __u32 number)
+{
+	return w->registers[unwind_words[number & 15] & 31];
+}
+
+/* The CFA of code without a table, which may have frame pointers; 0: END says why not. */
+static __always_inline __u64 unwind_without_table(struct unwind_walk *w, enum plumb_unwind_end *end,
+						  bool *by_fp)
+{
+	__u64 cfa = unwind_epilogue(w);
+
+	if (cfa)
+		return cfa;
+	*end = PLUMB_WALK_NO_TABLE;
+	if (w->bp_is_lost)
+		return 0;
+	if (w->bp < w->sp) { /* it is no frame pointer, or the outermost frame has none */
+		if (!w->bp)
+			*end = PLUMB_WALK_COMPLETE;
+		return 0;
+	}
+	w->by_fp = *by_fp = true;
+	return w->bp + 16;
+}
+
+/* By a ROW that says where the CFA is; none: there is no table.  As unwind_up(). */
 static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk *w, __u64 pc,
 							     const struct plumb_unwind_row *row)
 {
 	const __s32 offset = row ? row->cfa : 0;
 	const __u32 how = row ? row->how : PLUMB_UNWIND_NONE;
-	__s32 bp = row ? row->bp : -2;
+	enum plumb_unwind_end end = 0;
+	__s32 bp = row ? row->bp : 0;
+	bool by_fp = false;
 	__u64 cfa, caller;
 
 	switch (how) {
@@ -202,19 +235,19 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 	case PLUMB_UNWIND_PLT:
 		cfa = w->sp + 8 + ((__s32)(pc & 15) >= offset ? 8 : 0);
 		break;
+	case PLUMB_UNWIND_NONE:
+	case PLUMB_UNWIND_FP:
+		/* In a file that has tables, code that is in none may be anything. */
+		if (plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES ||
+		    (w->n && how == PLUMB_UNWIND_NONE))
+			return PLUMB_WALK_NO_TABLE;
+		cfa = unwind_without_table(w, &end, &by_fp);
+		if (!cfa)
+			return end;
+		bp = by_fp ? -2 : 0;
+		break;
 	default:
-		if (plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES)
-			return PLUMB_WALK_NO_TABLE;
-		cfa = unwind_epilogue(w);
-		bp = 0;
-		if (cfa)
-			break;
-		if (w->bp_is_lost)
-			return PLUMB_WALK_NO_TABLE;
-		if (w->bp < w->sp) /* it is no frame pointer, or the outermost frame has none */
-			return w->bp ? PLUMB_WALK_NO_TABLE : PLUMB_WALK_COMPLETE;
-		cfa = w->bp + 16;
-		bp = -2;
+		cfa = unwind_register(w, how - PLUMB_UNWIND_REGISTER) + offset * 8;
 	}
 	if (cfa <= w->sp || !unwind_read(&caller, cfa - 8))
 		return PLUMB_WALK_MEMORY;
@@ -228,8 +261,10 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 	}
 	w->pc = caller;
 	w->sp = cfa;
-	w->di = w->is_exact = 0;
-	return caller ? 0 : PLUMB_WALK_COMPLETE;
+	w->is_first = w->is_exact = 0;
+	if (!caller)
+		return by_fp ? PLUMB_WALK_COMPLETE : PLUMB_WALK_MEMORY;
+	return 0;
 }
 
 /* To the caller of the frame in which W is; otherwise why not, which is not 0. */
@@ -244,20 +279,18 @@ static __always_inline enum plumb_unwind_end unwind_up(struct unwind_walk *w)
 	how = row ? row->how : PLUMB_UNWIND_NONE;
 	if (how == PLUMB_UNWIND_END)
 		return PLUMB_WALK_COMPLETE;
-	if (how == PLUMB_UNWIND_OTHER)
+	if (how == PLUMB_UNWIND_OTHER ||
+	    (how >= PLUMB_UNWIND_RDI && how != PLUMB_UNWIND_FP && !w->is_first))
 		return PLUMB_WALK_LOST;
 	if (how == PLUMB_UNWIND_SIGNAL)
 		return unwind_signal(w) ? 0 : PLUMB_WALK_MEMORY;
 	if (how == PLUMB_UNWIND_RDI) {
-		if (!w->di)
-			return PLUMB_WALK_LOST;
-		w->pc = w->di;
+		w->pc = unwind_register(w, 5);
 		w->sp += row->cfa * 8;
-		w->di = w->is_exact = 0;
+		w->is_first = w->is_exact = 0;
 		return 0;
 	}
-	if (how != PLUMB_UNWIND_SP && how != PLUMB_UNWIND_PLT && how != PLUMB_UNWIND_NONE &&
-	    w->bp_is_lost)
+	if ((how == PLUMB_UNWIND_BP || how == PLUMB_UNWIND_ALIGNED) && w->bp_is_lost)
 		return PLUMB_WALK_LOST;
 	return unwind_frame_of(w, pc, row);
 }
@@ -309,21 +342,27 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 	__u64 *now = bpf_map_lookup_elem(&plumb_unwind_now, &zero);
 	const struct pt_regs *regs;
 
-	if (!w || !now || !*now || !image || plumb_config.user_stacks == PLUMB_USER_STACKS_FP)
+	if (!w || !now || !image || plumb_config.user_stacks == PLUMB_USER_STACKS_FP)
+		return PLUMB_WALK_FP;
+	if (!*now && plumb_config.user_stacks != PLUMB_USER_STACKS_TABLES)
 		return PLUMB_WALK_FP;
 #if defined(__TARGET_ARCH_x86)
 	regs = return_registers(current_task());
-	if (return_register(regs, cs) != UNWIND_CS_64)
-		return PLUMB_WALK_FP;
 	__builtin_memset(w, 0, sizeof(*w));
-	w->pc = return_register(regs, ip);
-	w->sp = return_register(regs, sp);
-	w->bp = return_register(regs, bp);
-	w->di = return_register(regs, di);
+	if (bpf_probe_read_kernel(w->registers, sizeof(*regs), regs))
+		return PLUMB_WALK_FP;
+	w->pc = w->registers[16];
+	w->sp = w->registers[19];
+	w->bp = w->registers[4];
+	if ((__u16)w->registers[17] != UNWIND_CS_64) {
+		unwind_frame(place, 0);
+		return plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES ? PLUMB_WALK_NO_TABLE
+									    : PLUMB_WALK_FP;
+	}
 #else
 	return PLUMB_WALK_FP;
 #endif
-	w->is_exact = 1;
+	w->is_exact = w->is_first = 1;
 	w->tgid = tgid;
 	w->image = image;
 	w->areas = *now >> 32;
@@ -333,6 +372,8 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 		return PLUMB_WALK_FP;
 	for (i = 0; i < PLUMB_STACK_DEPTH && !end; i++)
 		end = unwind_frame(place, i);
+	if (end == PLUMB_WALK_COMPLETE && w->by_fp)
+		end = PLUMB_WALK_MIXED;
 	return end ?: PLUMB_WALK_DEEP;
 }
 

@@ -14,7 +14,7 @@
  * pointer has after the return; on x86_64 the return address is right below it.
  */
 enum plumb_unwind_how {
-	PLUMB_UNWIND_NONE,    /* not known: as by frame pointers, if there is one */
+	PLUMB_UNWIND_NONE,    /* not known: the walk ends */
 	PLUMB_UNWIND_SP,      /* CFA = stack pointer + 8 * CFA */
 	PLUMB_UNWIND_BP,      /* CFA = frame pointer + 8 * CFA */
 	PLUMB_UNWIND_ALIGNED, /* CFA is at frame pointer + 8 * CFA; the caller's frame pointer at it
@@ -24,6 +24,11 @@ enum plumb_unwind_how {
 	PLUMB_UNWIND_RDI,     /* as SP, but the return address is in rdi: vfork() */
 	PLUMB_UNWIND_END,     /* the outermost function: there is no caller */
 	PLUMB_UNWIND_OTHER,   /* by a rule that is none of these: the walk ends */
+	PLUMB_UNWIND_FP,      /* no table, but code with frame pointers */
+	/* From here on, CFA = register HOW - PLUMB_UNWIND_REGISTER, as DWARF counts, + 8 * CFA:
+	 * known of the innermost frame only. */
+	PLUMB_UNWIND_REGISTER,
+	PLUMB_UNWIND_REGISTERS_END = PLUMB_UNWIND_REGISTER + 16
 };
 
 /* bp: the frame pointer's value is nowhere. */
@@ -78,11 +83,12 @@ enum {
 
 /* How a walk ended: plumb_stack.walk. */
 enum plumb_unwind_end {
-	PLUMB_WALK_FP,       /* it was by frame pointers only */
+	PLUMB_WALK_FP,       /* it was by frame pointers only: nothing was known of the process */
 	PLUMB_WALK_COMPLETE, /* at the outermost function */
 	PLUMB_WALK_DEEP,     /* it has PLUMB_STACK_DEPTH frames */
 	PLUMB_WALK_NO_TABLE, /* where no table is, and no frame pointer */
 	PLUMB_WALK_LOST,     /* where the table needs a register or a rule that is not known */
 	PLUMB_WALK_MEMORY,   /* at memory that cannot be read, or out of order */
+	PLUMB_WALK_MIXED,    /* at the outermost function, in part by frame pointers */
 	PLUMB_WALKS
 };
