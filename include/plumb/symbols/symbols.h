@@ -46,6 +46,9 @@ void plumb_symbolizer_free(struct plumb_symbolizer *s);
  * end before they are noted have names, too.  Takes CAP_PERFMON; without it there are none.
  */
 void plumb_symbolizer_watch(struct plumb_symbolizer *s);
+/* Whether PID has mapped code since this was asked last, as plumb_symbolizer_note_due() has
+ * learned. */
+bool plumb_symbolizer_saw_change(struct plumb_symbolizer *s, pid_t pid);
 
 /*
  * Records the current mappings of the process and opens the mapped files, so that its addresses can

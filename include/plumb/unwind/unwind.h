@@ -27,6 +27,8 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf);
  * has taken its time; 0: nothing is due.
  */
 void plumb_unwind_note(pid_t pid);
+/* The same of all that have areas and, as HAS_CHANGED says, have mapped code since. */
+void plumb_unwind_renew(bool (*has_changed)(pid_t pid));
 uint64_t plumb_unwind_due(void);
 
 /* For some files there was no room. */

@@ -104,9 +104,15 @@ static int note(void *context, const void *record, size_t size)
 	return 0;
 }
 
+static bool has_changed(pid_t pid)
+{
+	return plumb_symbolizer_saw_change(plumb_stacks_symbolizer, pid);
+}
+
 static int note_due(void *context, bool all, uint64_t *again)
 {
 	*again = plumb_symbolizer_note_due(plumb_stacks_symbolizer, false);
+	plumb_unwind_renew(has_changed);
 	*again = plumb_sooner(*again, plumb_unwind_due());
 	return plumb_symbolizer_watches_only(plumb_stacks_symbolizer) ? PLUMB_DONE : 0;
 }

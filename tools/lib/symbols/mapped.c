@@ -5,47 +5,31 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 #include <plumb/core/memory.h>
-#include <plumb/core/tracepoint.h>
 
-#include <bpf/libbpf.h>
+#include "sideband.h"
 
-#define RING  (128UL << 10) /* bytes of each CPU; a program that is executed takes about 1 kB */
-#define ENDED 4096          /* processes that are remembered after their end */
+#define ENDED 4096 /* processes that are remembered after their end */
+#define AREAS 4096 /* of a process; the later half stays */
 
 struct area {
 	uint64_t start, end, offset, device, inode;
+	uint32_t image; /* the how manieth program that the process executed */
 	char *path;
 };
 
 struct seen {
 	pid_t pid, parent;
-	pid_t before; /* has what it had mapped before; 0: it has executed a program since */
+	pid_t before; /* has what it had mapped before its own areas; 0: none */
 	struct area *areas;
 	size_t n;
-	bool has_ended;
+	uint32_t image;
+	bool has_ended, has_changed;
 	struct seen *next; /* that ended after it */
 };
 
-struct ring {
-	int event;
-	struct perf_event_mmap_page *page; /* followed by the records */
-};
-
-/* A record that was taken from a ring. */
-struct record {
-	uint64_t time; /* ns, CLOCK_MONOTONIC */
-	struct perf_event_header *header;
-};
-
 struct plumb_mapped {
-	struct ring *rings;
-	size_t n_rings;
-	struct record *records; /* of all rings */
-	size_t n_records;
+	struct plumb_sideband *sideband;
 	void *processes;            /* tsearch(), struct seen by pid */
 	struct seen *ended, **last; /* those that have, the first first */
 	size_t n_ended;
@@ -73,7 +57,7 @@ static void clear(struct seen *s)
 		free(s->areas[i].path);
 	free(s->areas);
 	s->areas = NULL;
-	s->n = 0;
+	s->n = s->image = 0;
 	s->before = 0;
 }
 
@@ -137,10 +121,31 @@ static struct seen *begin(struct plumb_mapped *m, pid_t pid)
 	return s;
 }
 
+static void drop_half(struct seen *s)
+{
+	for (size_t i = 0; i < AREAS / 2; i++)
+		free(s->areas[i].path);
+	s->n -= AREAS / 2;
+	memmove(s->areas, s->areas + AREAS / 2, s->n * sizeof(*s->areas));
+}
+
+static bool is_same(const struct area *a, const struct area *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->device == b->device && a->inode == b->inode && a->image == b->image;
+}
+
+/* Each once, however often a library is loaded. */
 static void add_area(struct seen *s, const struct area *area)
 {
-	struct area *to = plumb_append(s->areas, s->n);
+	struct area *to;
 
+	for (size_t i = 0; i < s->n; i++)
+		if (is_same(&s->areas[i], area))
+			return;
+	if (s->n == AREAS)
+		drop_half(s);
+	to = plumb_append(s->areas, s->n);
 	*to = *area;
 	to->path = plumb_copied(area->path);
 }
@@ -180,6 +185,7 @@ static void forked(struct plumb_mapped *m, const struct fork_record *r)
 	clear(s);
 	s->parent = r->parent;
 	s->before = parent ? parent->before : (pid_t)r->parent;
+	s->image = parent ? parent->image : 0;
 	for (size_t i = 0; parent && i < parent->n; i++)
 		add_area(s, &parent->areas[i]);
 }
@@ -194,9 +200,14 @@ static void mapped(struct plumb_mapped *m, const struct mmap_record *r)
 		.inode = r->inode,
 		.path = (char *)r->path,
 	};
+	struct seen *s;
 
-	if (r->pid != (uint32_t)-1) /* the kernel's own */
-		add_area(find_or_add(m, r->pid), &area);
+	if (r->pid == (uint32_t)-1) /* the kernel's own */
+		return;
+	s = find_or_add(m, r->pid);
+	area.image = s->image;
+	add_area(s, &area);
+	s->has_changed = true;
 }
 
 static void apply(struct plumb_mapped *m, const struct perf_event_header *h)
@@ -215,7 +226,7 @@ static void apply(struct plumb_mapped *m, const struct perf_event_header *h)
 		break;
 	case PERF_RECORD_COMM:
 		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
-			clear(find_or_add(m, ((const struct comm_record *)h)->pid));
+			find_or_add(m, ((const struct comm_record *)h)->pid)->image++;
 		break;
 	case PERF_RECORD_MMAP2:
 		mapped(m, (const void *)h);
@@ -223,109 +234,34 @@ static void apply(struct plumb_mapped *m, const struct perf_event_header *h)
 	}
 }
 
-/* --- rings --- */
+/* --- the whole --- */
 
-static int by_time(const void *a, const void *b)
+static void take(void *m, const struct perf_event_header *h)
 {
-	const struct record *p = a, *q = b;
-
-	return (p->time > q->time) - (p->time < q->time);
-}
-
-/* Copies a record that may go on at the ring's beginning. */
-static void take_record(struct plumb_mapped *m, const char *data, uint64_t at, uint16_t size)
-{
-	struct record *r = plumb_append(m->records, m->n_records);
-	char *copy = plumb_zeroed(1, size);
-
-	for (uint16_t i = 0; i < size; i++)
-		copy[i] = data[(at + i) & (RING - 1)];
-	r->header = (void *)copy;
-	/* The time is the last word of each. */
-	memcpy(&r->time, copy + size - sizeof(r->time), sizeof(r->time));
-}
-
-static void take_ring(struct plumb_mapped *m, const struct ring *ring)
-{
-	const char *data = (const char *)ring->page + sysconf(_SC_PAGESIZE);
-	const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t at = ring->page->data_tail;
-	const struct perf_event_header *h;
-
-	while (at < head) {
-		/* A header of 8 bytes is never divided: sizes are multiples of that. */
-		h = (const void *)(data + (at & (RING - 1)));
-		if (h->size < sizeof(*h) + sizeof(uint64_t))
-			break;
-		take_record(m, data, at, h->size);
-		at += h->size;
-	}
-	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	apply(m, h);
 }
 
 void plumb_mapped_take(struct plumb_mapped *m)
 {
-	for (size_t i = 0; i < m->n_rings; i++)
-		take_ring(m, &m->rings[i]);
-	/* A process can change its CPU meanwhile. */
-	qsort(m->records, m->n_records, sizeof(*m->records), by_time);
-	for (size_t i = 0; i < m->n_records; i++) {
-		apply(m, m->records[i].header);
-		free(m->records[i].header);
-	}
-	free(m->records);
-	m->records = NULL;
-	m->n_records = 0;
-}
-
-static void open_ring(struct plumb_mapped *m, int cpu)
-{
-	const struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TIME,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-	};
-	struct ring ring = {.event = plumb_probe_open_event(&attr, cpu)};
-
-	if (ring.event < 0)
-		return;
-	ring.page = mmap(NULL, sysconf(_SC_PAGESIZE) + RING, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 ring.event, 0);
-	if (ring.page == MAP_FAILED)
-		close(ring.event);
-	else
-		*plumb_append(m->rings, m->n_rings) = ring;
+	plumb_sideband_take(m->sideband, take, m);
 }
 
 struct plumb_mapped *plumb_mapped_open(void)
 {
-	struct plumb_mapped *m = plumb_zeroed(1, sizeof(*m));
+	struct plumb_sideband *sideband = plumb_sideband_open();
+	struct plumb_mapped *m;
 
+	if (!sideband)
+		return NULL;
+	m = plumb_zeroed(1, sizeof(*m));
+	m->sideband = sideband;
 	m->last = &m->ended;
-	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
-		open_ring(m, cpu);
-	if (m->n_rings)
-		return m;
-	free(m);
-	return NULL;
+	return m;
 }
 
 void plumb_mapped_free(struct plumb_mapped *m)
 {
-	for (size_t i = 0; i < m->n_rings; i++) {
-		munmap(m->rings[i].page, sysconf(_SC_PAGESIZE) + RING);
-		close(m->rings[i].event);
-	}
-	free(m->rings);
+	plumb_sideband_free(m->sideband);
 	tdestroy(m->processes, free_seen);
 	free(m);
 }
@@ -337,12 +273,22 @@ pid_t plumb_mapped_parent(const struct plumb_mapped *m, pid_t pid)
 	return s ? s->parent : 0;
 }
 
-void plumb_mapped_of(struct plumb_mapped *m, pid_t pid,
+bool plumb_mapped_has_changed(struct plumb_mapped *m, pid_t pid)
+{
+	struct seen *s = find(m, pid);
+	const bool has = s && s->has_changed;
+
+	if (has)
+		s->has_changed = false;
+	return has;
+}
+
+void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, bool of_all_images,
 		     int (*each)(void *context, struct plumb_vma *vma), void *context)
 {
 	const struct seen *s = find(m, pid);
 
-	if (s && s->before)
+	if (s && s->before && of_all_images)
 		plumb_maps_of(s->before, each, context);
 	for (size_t i = 0; s && i < s->n; i++) {
 		const struct area *a = &s->areas[i];
@@ -353,9 +299,11 @@ void plumb_mapped_of(struct plumb_mapped *m, pid_t pid,
 			.device = a->device,
 			.inode = a->inode,
 			.is_code = true,
-			.path = plumb_copied(a->path),
 		};
 
+		if (a->image != s->image && !of_all_images)
+			continue;
+		vma.path = plumb_copied(a->path);
 		vma.is_deleted = vma.inode && plumb_maps_cut_deleted(vma.path);
 		each(context, &vma);
 		free(vma.path);

@@ -16,11 +16,13 @@ void plumb_mapped_free(struct plumb_mapped *m);
 /* Takes what the kernel has reported. */
 void plumb_mapped_take(struct plumb_mapped *m);
 /*
- * Calls EACH for every area of code that process PID had, the latest last, until it does not return
- * 0.  What it has of a process that was there before the trace is read from /proc, if that one
- * still is.
+ * Calls EACH for every area of code that process PID had, each once, the latest last: of all
+ * programs that it executed, or of the last one.  What it has of a process that was there before
+ * the trace is read from /proc, if that one still is.
  */
-void plumb_mapped_of(struct plumb_mapped *m, pid_t pid,
+void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, bool of_all_images,
 		     int (*each)(void *context, struct plumb_vma *vma), void *context);
+/* Whether PID has mapped code since this was asked last. */
+bool plumb_mapped_has_changed(struct plumb_mapped *m, pid_t pid);
 /* Which process forked PID; 0: not known. */
 pid_t plumb_mapped_parent(const struct plumb_mapped *m, pid_t pid);

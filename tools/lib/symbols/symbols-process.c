@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,47 +19,6 @@
 
 #define VDSO_MAX (64 << 10)
 
-static int by_pid(const void *a, const void *b)
-{
-	const struct plumb_process *p = a, *q = b;
-
-	return (p->pid > q->pid) - (p->pid < q->pid);
-}
-
-struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t pid)
-{
-	struct plumb_process **found =
-		tfind(&(struct plumb_process){.pid = pid}, &s->processes, by_pid);
-
-	return found ? *found : NULL;
-}
-
-void plumb_process_free(struct plumb_process *p)
-{
-	free(p->now.all);
-	free(p->gone.all);
-	plumb_symtab_free(&p->perf.table);
-	plumb_symtab_free(&p->perf.before);
-	free(p);
-}
-
-static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t image,
-					    uint64_t address)
-{
-	/* Newest first: former mappings are stored oldest first. */
-	for (size_t i = m->n; i-- > 0;)
-		if (address - m->all[i].start < m->all[i].end - m->all[i].start &&
-		    (!image || !m->all[i].image || m->all[i].image == image))
-			return &m->all[i];
-	return NULL;
-}
-
-const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t image,
-						   uint64_t address)
-{
-	return find_in(&p->now, image, address) ?: find_in(&p->gone, image, address);
-}
-
 static bool is_same(const struct plumb_code_map *a, const struct plumb_code_map *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
@@ -72,8 +30,9 @@ struct reading {
 	struct plumb_symbolizer *symbolizer;
 	pid_t pid;
 	uint64_t image;
-	int root;                   /* of the process */
-	bool is_gone;               /* PID is its parent */
+	int root;     /* of the process */
+	bool by_path; /* the mapping is not there any more */
+	const struct plumb_process *process;
 	struct plumb_owners owners; /* by owners_of() */
 	const struct plumb_code_maps *old;
 	size_t at; /* in OLD */
@@ -96,7 +55,7 @@ static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma
 {
 	struct plumb_symbolizer *s = r->symbolizer;
 	char link[PLUMB_MAP_FILE], why[PLUMB_WHY];
-	int fd = r->is_gone ? -ESRCH
+	int fd = r->by_path ? -ESRCH
 			    : plumb_open_here(plumb_map_file(link, r->pid, vma->start, vma->end));
 	const int err = fd;
 	struct stat st;
@@ -268,28 +227,6 @@ static void retire(struct plumb_code_maps *gone, const struct plumb_code_maps *o
 	}
 }
 
-struct plumb_process *plumb_process_find_or_add(struct plumb_symbolizer *s, pid_t pid)
-{
-	struct plumb_process *p = plumb_process_find(s, pid);
-
-	if (p)
-		return p;
-	p = plumb_zeroed(1, sizeof(*p));
-	p->pid = pid;
-	plumb_required(tsearch(p, &s->processes, by_pid));
-	return p;
-}
-
-bool plumb_process_has_jit(const struct plumb_process *p)
-{
-	const struct plumb_code_maps *m = &p->now;
-
-	for (size_t i = 0; i < m->n; i++)
-		if (m->all[i].may_be_jit)
-			return true;
-	return false;
-}
-
 /* Fields 27, 28 and 47 of /proc/PID/stat. */
 uint64_t plumb_process_image(pid_t pid)
 {
@@ -331,23 +268,29 @@ static int recall_map(void *context, struct plumb_vma *vma)
 {
 	struct reading *r = context;
 
-	return vma->is_code && !has_map(r->now, vma) && !has_map(r->old, vma) ? read_map(r, vma)
-									      : 0;
+	return vma->is_code && !has_map(r->now, vma) && !has_map(&r->process->now, vma) &&
+			       !has_map(&r->process->gone, vma)
+		       ? read_map(r, vma)
+		       : 0;
 }
 
-/* What the process had mapped, which is gone, of whichever program it executed. */
-static void recall(struct plumb_symbolizer *s, struct plumb_process *p)
+/*
+ * What the process had mapped meanwhile.  Of one that has ended, of whichever program it executed,
+ * by paths as of the process that forked it.  IMAGE: what it executes; 0: it has ended.
+ */
+static void recall(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t image)
 {
 	const struct plumb_code_maps none = {};
 	struct plumb_code_maps had = {};
-	struct reading r = {s, .old = &p->gone, .now = &had, .is_gone = true};
+	struct reading r = {s,           .image = image,  .old = &none,
+			    .now = &had, .by_path = true, .process = p};
 
 	plumb_mapped_take(s->mapped);
-	r.pid = plumb_mapped_parent(s->mapped, p->pid);
+	r.pid = image ? p->pid : plumb_mapped_parent(s->mapped, p->pid);
 	r.root = r.pid ? open_root(r.pid) : -1;
 	if (r.root < 0)
 		r.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	plumb_mapped_of(s->mapped, p->pid, recall_map, &r);
+	plumb_mapped_of(s->mapped, p->pid, !image, recall_map, &r);
 	retire(&p->gone, &had, &none);
 	free(had.all);
 	close(r.root);
@@ -373,8 +316,8 @@ int plumb_process_note(struct plumb_symbolizer *s, struct plumb_process *p)
 		p->now = now;
 	} else
 		free(now.all);
-	if (s->mapped && (err || !now.n))
-		recall(s, p);
+	if (s->mapped)
+		recall(s, p, err || !now.n ? 0 : r.image);
 	if (!err && plumb_process_has_jit(p))
 		s->counts.bad_lines += plumb_perfmap_update(s, p, root, owners_of(&r));
 	if (root >= 0)

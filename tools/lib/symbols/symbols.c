@@ -24,6 +24,11 @@ struct plumb_symbolizer *plumb_symbolizer_new(bool inlines)
 	return s;
 }
 
+bool plumb_symbolizer_saw_change(struct plumb_symbolizer *s, pid_t pid)
+{
+	return s->mapped && plumb_mapped_has_changed(s->mapped, pid);
+}
+
 void plumb_symbolizer_watch(struct plumb_symbolizer *s)
 {
 	if (!s->mapped)
@@ -342,6 +347,9 @@ size_t plumb_symbolize_user(struct plumb_symbolizer *s, pid_t pid, uint64_t imag
 			n = name_in_file(s, m, is_return, frames, max);
 		else if (m->may_be_jit)
 			name_in_map(s, &p->perf, address, is_return, frames);
+		if (frames[n - 1].function &&
+		    plumb_process_reuses(p, image, address - is_return, m))
+			mark_reused(s, &frames[n - 1]);
 	}
 	s->counts.unknown += !frames[n - 1].function;
 	return n;

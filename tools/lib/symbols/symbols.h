@@ -183,6 +183,9 @@ struct plumb_process *plumb_process_find(const struct plumb_symbolizer *s, pid_t
 /* The current mapping of IMAGE that contains ADDRESS, else a former one; or NULL. */
 const struct plumb_code_map *plumb_process_mapping(const struct plumb_process *p, uint64_t image,
 						   uint64_t address);
+/* Whether that was not always M. */
+bool plumb_process_reuses(const struct plumb_process *p, uint64_t image, uint64_t address,
+			  const struct plumb_code_map *m);
 void plumb_process_free(struct plumb_process *p);
 
 /* --- the whole --- */

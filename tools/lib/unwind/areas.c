@@ -198,6 +198,17 @@ void plumb_unwind_note(pid_t pid)
 	*plumb_append(wanted, n_wanted) = (struct wanted){pid, true, 0};
 }
 
+void plumb_unwind_renew(bool (*has_changed)(pid_t pid))
+{
+	uint32_t pid = 0;
+
+	for (size_t i = 0; i < n_areas; i++) {
+		if (areas[i].tgid != pid && has_changed(areas[i].tgid))
+			plumb_unwind_note(areas[i].tgid);
+		pid = areas[i].tgid;
+	}
+}
+
 static int add_need(void *context, struct plumb_vma *vma)
 {
 	struct need *n = context;
