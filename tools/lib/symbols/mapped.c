@@ -283,12 +283,12 @@ bool plumb_mapped_has_changed(struct plumb_mapped *m, pid_t pid)
 	return has;
 }
 
-void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, bool of_all_images,
+void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, enum plumb_mapped_which which,
 		     int (*each)(void *context, struct plumb_vma *vma), void *context)
 {
 	const struct seen *s = find(m, pid);
 
-	if (s && s->before && of_all_images)
+	if (s && s->before && which == PLUMB_MAPPED_INHERITED)
 		plumb_maps_of(s->before, each, context);
 	for (size_t i = 0; s && i < s->n; i++) {
 		const struct area *a = &s->areas[i];
@@ -301,7 +301,7 @@ void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, bool of_all_images,
 			.is_code = true,
 		};
 
-		if (a->image != s->image && !of_all_images)
+		if (a->image != s->image && which == PLUMB_MAPPED_NOW)
 			continue;
 		vma.path = plumb_copied(a->path);
 		vma.is_deleted = vma.inode && plumb_maps_cut_deleted(vma.path);

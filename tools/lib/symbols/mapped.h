@@ -15,12 +15,12 @@ struct plumb_mapped *plumb_mapped_open(void);
 void plumb_mapped_free(struct plumb_mapped *m);
 /* Takes what the kernel has reported. */
 void plumb_mapped_take(struct plumb_mapped *m);
-/*
- * Calls EACH for every area of code that process PID had, each once, the latest last: of all
- * programs that it executed, or of the last one.  What it has of a process that was there before
- * the trace is read from /proc, if that one still is.
- */
-void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, bool of_all_images,
+/* Of the program that a process executes; of others that it executed before, too; also of the
+ * process that was there before the trace and from which it was forked, as /proc has them. */
+enum plumb_mapped_which { PLUMB_MAPPED_NOW, PLUMB_MAPPED_ALL, PLUMB_MAPPED_INHERITED };
+
+/* Calls EACH for every area of code that process PID had, each once, the latest last. */
+void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, enum plumb_mapped_which which,
 		     int (*each)(void *context, struct plumb_vma *vma), void *context);
 /* Whether PID has mapped code since this was asked last. */
 bool plumb_mapped_has_changed(struct plumb_mapped *m, pid_t pid);

@@ -290,7 +290,11 @@ static void recall(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t
 	r.root = r.pid ? open_root(r.pid) : -1;
 	if (r.root < 0)
 		r.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	plumb_mapped_of(s->mapped, p->pid, !image, recall_map, &r);
+	if (image)
+		plumb_mapped_of(s->mapped, p->pid, PLUMB_MAPPED_NOW, recall_map, &r);
+	r.image = 0; /* it is not known which they had */
+	plumb_mapped_of(s->mapped, p->pid, image ? PLUMB_MAPPED_ALL : PLUMB_MAPPED_INHERITED,
+			recall_map, &r);
 	retire(&p->gone, &had, &none);
 	free(had.all);
 	close(r.root);
