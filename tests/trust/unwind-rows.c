@@ -122,11 +122,31 @@ static int fuzz_file(const char *path, unsigned long n, uint64_t seed)
 int main(int argc, char **argv)
 {
 	static const char *const how[] = {
-		[PLUMB_UNWIND_NONE] = "none",   [PLUMB_UNWIND_SP] = "rsp",
-		[PLUMB_UNWIND_BP] = "rbp",      [PLUMB_UNWIND_ALIGNED] = "aligned",
-		[PLUMB_UNWIND_PLT] = "plt",     [PLUMB_UNWIND_SIGNAL] = "signal",
-		[PLUMB_UNWIND_RDI] = "rdi",     [PLUMB_UNWIND_END] = "end",
+		[PLUMB_UNWIND_NONE] = "none",
+		[PLUMB_UNWIND_SP] = "rsp",
+		[PLUMB_UNWIND_BP] = "rbp",
+		[PLUMB_UNWIND_ALIGNED] = "aligned",
+		[PLUMB_UNWIND_PLT] = "plt",
+		[PLUMB_UNWIND_SIGNAL] = "signal",
+		[PLUMB_UNWIND_RDI] = "rdi",
+		[PLUMB_UNWIND_END] = "end",
 		[PLUMB_UNWIND_OTHER] = "other",
+		[PLUMB_UNWIND_FP] = "fp",
+#define REGISTER(number, name) [PLUMB_UNWIND_REGISTER + (number)] = (name)
+		REGISTER(0, "rax"),
+		REGISTER(1, "rdx"),
+		REGISTER(2, "rcx"),
+		REGISTER(3, "rbx"),
+		REGISTER(4, "rsi"),
+		REGISTER(5, "rdi"),
+		REGISTER(8, "r8"),
+		REGISTER(9, "r9"),
+		REGISTER(10, "r10"),
+		REGISTER(11, "r11"),
+		REGISTER(12, "r12"),
+		REGISTER(13, "r13"),
+		REGISTER(14, "r14"),
+		REGISTER(15, "r15"),
 	};
 	struct unwind_rows rows;
 	Elf *elf;

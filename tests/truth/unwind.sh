@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154
 # User stacks of programs without frame pointers, by their unwind tables: known callers, as the debugger's walk has them.
 
-kinds='plain variable aligned callback signal thread deep forked'
+kinds='plain variable aligned callback signal thread deep forked bare'
 
 # steps FUNCTION - a target for each of its instructions
 steps() {
@@ -28,6 +28,38 @@ single_steps() {
 		detach "steps-$caller"
 	done
 	program=cpu-profile
+}
+
+# Two libraries that are loaded at one address, one after the other.
+reused() {
+	echo "no compiler of programs that load libraries" >reused.skip
+	case $(uname -r) in *cloud*) return ;; esac
+	command -v gcc >/dev/null || return
+	for name in one two; do
+		echo "void run(void) { for (volatile long i = 0; i < 50000000; i++) ; } void ${name}_library(void) { run(); }" |
+			sed "s/run/${name}_library_loop/g" | gcc -O1 -shared -fPIC -x c -o lib$name.so - || return
+	done
+	cat >loads.c <<-'END'
+	#include <dlfcn.h>
+	static void use(const char *file, const char *name)
+	{
+		void *library = dlopen(file, RTLD_NOW);
+
+		((void (*)(void))dlsym(library, name))();
+		dlclose(library);
+	}
+	int main(void)
+	{
+		for (int i = 0; i < 2; i++) {
+			use("./libone.so", "one_library");
+			use("./libtwo.so", "two_library");
+		}
+		return 0;
+	}
+	END
+	gcc -o loads loads.c -ldl || return
+	rm reused.skip
+	traced reused -F 499 -b comm -- ./loads
 }
 
 # python SUITE - the interpreter of that system, whose functions call one another
@@ -65,6 +97,9 @@ run() {
 	# Each is gone before anything of it can be read in /proc.
 	traced brief -F 999 -b comm -- sh -c 'i=0; while [ $i -lt 100 ]; do "$0" plain 2 >brief.truth; i=$((i + 1)); done' "$(command -v unwound)"
 
+	traced tables --user-stacks=tables -F 999 -b comm -- unwound plain 100
+
+	reused
 	command -v objdump >/dev/null && single_steps
 	case $(uname -r) in *cloud*) ;; *) python trixie; python sid ;; esac
 
@@ -87,7 +122,7 @@ walked() {
 		| def such: .frames[(.frames | index("compute_known")) + 1:] as $f | ($callers | split(" ")) as $c
 			| $f[:$c | length] == $c and ($f[-1] | test("^(_start|__clone|clone|__clone3|clone3|thread_start)$"));
 		($all | map(.count) | add) as $n | ($all | map(select(such).count) | add) as $right
-		| $n >= 30 and $right >= 0.99 * $n' --arg callers "$*"
+		| $n >= 30 and $right >= 0.99 * $n and $last.user_stacks.frame_pointers == 0' --arg callers "$*"
 }
 
 check() {
@@ -102,6 +137,21 @@ check() {
 	holds "... processes of 2 ms, too" of-forked.json '
 		[$last.rows[] | select(.key.comm == "c-forked" and any(.stack[]; .frame == "compute_known"))] as $all
 		| ($all | map(.count) | add) >= 30'
+	evidence of-bare.json of-bare.err
+	holds "code that no table has: its caller is not guessed" of-bare.json '
+		[$last.rows[] | [.stack[] | select(.kernel | not).frame] | select(.[0] == "bare_known")] as $all
+		| ($all | length) > 0 and all($all[]; . == ["bare_known", "[cut: no unwind table]"])'
+	evidence tables.json tables.err
+	holds "--user-stacks=tables: none is by frame pointers" tables.json '$last.ledger.recorded >= 30
+		and ($last.user_stacks | .frame_pointers == 0 and .mixed == 0 and .whole + .no_table > 0)'
+	if [ -e reused.skip ]; then
+		skip "addresses that were another library's" "$(cat reused.skip)"
+	else
+		evidence reused.json reused.err
+		holds "addresses that were another library's are marked" reused.json '
+			[$last.rows[].stack[] | .frame | select(test("_library"))] as $all
+			| ($all | length) > 0 and all($all[]; endswith(" [address reused]"))'
+	fi
 	evidence brief.json brief.err brief.truth
 	holds "functions of processes of 2 ms have their names" brief.json '
 		[$last.rows[] | select(.key.comm == "unwound" and all(.stack[]; .frame | test("execve") | not))

@@ -20,6 +20,7 @@ const char usage[] = "Usage: unwound KIND MS\n"
 		     "  thread   the first function of a thread\n"
 		     "  deep     60 frames of one function\n"
 		     "  forked   processes that are forked and end after 2 ms\n"
+		     "  bare     whose frame has not, of bare_known(), which no unwind table has\n"
 		     "\n"
 		     "Each caller is of the name call_KIND(), and is called by begin_known().\n"
 		     "Gates: ready, go.\n";
@@ -119,6 +120,37 @@ __attribute__((noinline)) static void call_deep(int more)
 	sink++;
 }
 
+void bare_known(uint64_t turns);
+
+/* What is written like this is in no table. */
+asm(".text\n"
+    ".globl bare_known\n"
+    ".type bare_known, @function\n"
+    "bare_known:\n"
+    "	dec %rdi\n"
+    "	jnz bare_known\n"
+    "	ret\n"
+    ".size bare_known, . - bare_known\n");
+
+/* Its caller's caller has a frame pointer, which would lead past both. */
+__attribute__((noinline)) static void call_between(void)
+{
+	const uint64_t end = now_ns() + duration;
+
+	while (now_ns() < end)
+		bare_known(1000000);
+	sink++;
+}
+
+__attribute__((noinline)) static void call_bare(void)
+{
+	volatile char *room = alloca(100 + (now_ns() & 0xff));
+
+	room[0] = sink;
+	call_between();
+	sink += room[0];
+}
+
 #define FORKED_MS 2
 
 __attribute__((noinline)) static void call_forked(void)
@@ -160,6 +192,8 @@ __attribute__((noinline)) static void begin_known(const char *kind)
 		call_deep(59);
 	else if (!strcmp(kind, "forked"))
 		call_forked();
+	else if (!strcmp(kind, "bare"))
+		call_bare();
 	else if (strcmp(kind, "thread"))
 		misuse("there is no kind '%s'", kind);
 	else if (pthread_create(&thread, NULL, call_thread, NULL) || pthread_join(thread, NULL))

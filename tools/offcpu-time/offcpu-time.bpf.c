@@ -168,7 +168,7 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	struct offcpu_thread *t;
 	__s32 *kernel;
 
-	if (!filter_thread(task))
+	if (!plumb_live || !filter_thread(task))
 		return;
 	if (!filter_entry(task)) {
 		/* It was renamed, or moved to another cgroup: what it did before is over. */

@@ -276,6 +276,7 @@ int main(int argc, char **argv)
 		.overhead.traced = "a traced switch",
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+		.lifecycle.reports_first = true,
 		.inflight = &asleep,
 		.meanwhile = true,
 		.stacking = &plumb_stacking,

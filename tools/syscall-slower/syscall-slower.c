@@ -192,6 +192,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = fill,
+	.lifecycle.reports_first = true,
 	.rings = rings,
 	.stacking = &plumb_stacking_own, /* with --stacks or --wakers */
 	.inflight = &inflight,

@@ -223,23 +223,35 @@ static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t 
 	return address;
 }
 
-/* Nothing begins in the padding between two functions. */
-#define PADDING 16
-
 /*
- * How code from BEGIN to END is followed, which is in no table: by frame pointers, if a function
- * there makes a frame with one, as V8's do, which are in the program.
+ * Compilers with code of their own in a program, as V8 has in node, write frame pointers and no
+ * table: much code, of functions that mostly begin with a frame.
  */
-static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t end)
+#define MUCH      (64UL << 10)
+#define PER_FRAME 4096 /* bytes at most, on average */
+
+static size_t count_frames(const Elf_Data *data)
 {
 	/* "push %rbp; mov %rsp,%rbp", in both forms */
 	static const uint8_t frames[][4] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+	const char *begin = data->d_buf, *end = begin + data->d_size, *at;
+	size_t n = 0;
+
+	for (int i = 0; begin && i < 2; i++)
+		for (at = begin; (at = memmem(at, end - at, frames[i], sizeof(frames[i]))); at++)
+			n++;
+	return n;
+}
+
+/* How code from BEGIN to END is followed, which is in no table. */
+static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t end)
+{
 	struct plumb_unwind_row row = {.how = PLUMB_UNWIND_NONE};
 	const Elf_Data *data;
 	GElf_Phdr s;
 	size_t n;
 
-	for (size_t i = 0; !elf_getphdrnum(elf, &n) && i < n; i++) {
+	for (size_t i = 0; end - begin >= MUCH && !elf_getphdrnum(elf, &n) && i < n; i++) {
 		if (!gelf_getphdr(elf, i, &s) || s.p_type != PT_LOAD || !(s.p_flags & PF_X) ||
 		    begin < s.p_vaddr || begin - s.p_vaddr >= s.p_filesz)
 			continue;
@@ -247,9 +259,8 @@ static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t 
 			end = s.p_vaddr + s.p_filesz;
 		data = elf_getdata_rawchunk(elf, s.p_offset + (begin - s.p_vaddr), end - begin,
 					    ELF_T_BYTE);
-		for (int j = 0; data && data->d_buf && j < 2; j++)
-			if (memmem(data->d_buf, data->d_size, frames[j], sizeof(frames[j])))
-				row.how = PLUMB_UNWIND_FP;
+		if (data && end - begin >= MUCH && count_frames(data) >= (end - begin) / PER_FRAME)
+			row.how = PLUMB_UNWIND_FP;
 	}
 	return row;
 }
@@ -281,7 +292,7 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 			break;
 		}
 		end = add_function(&rows, cfi, starts.all[i], next, deadline);
-		if (next - end > PADDING && end - rows.base <= UINT32_MAX)
+		if (next > end && end - rows.base <= UINT32_MAX)
 			append(&rows, end, without_table(elf, end, next));
 	}
 	if (cfi)
