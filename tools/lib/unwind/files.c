@@ -109,6 +109,7 @@ static void read_elf(struct unwind_file *f, Elf *elf)
 		return;
 	}
 	of = unwind_rows_of(elf);
+	is_full |= of.is_too_large;
 	if (of.n)
 		add_rows(f, &of);
 	free(of.all);

@@ -288,7 +288,8 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 		    starts.all[i] - rows.base > UINT32_MAX || rows.n >= UNWIND_ROWS_MAX ||
 		    plumb_cpu_time() > deadline) {
 			free(rows.all);
-			rows = (struct unwind_rows){};
+			rows = (struct unwind_rows){.is_too_large = rows.n >= UNWIND_ROWS_MAX ||
+								    plumb_cpu_time() > deadline};
 			break;
 		}
 		end = add_function(&rows, cfi, starts.all[i], next, deadline);

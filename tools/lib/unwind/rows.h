@@ -3,6 +3,7 @@
 #pragma once
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <plumb/bpf/stack/unwind.h>
@@ -12,6 +13,7 @@
 struct unwind_rows {
 	struct plumb_unwind_row *all; /* sorted by pc */
 	size_t n;
+	bool is_too_large;
 	uint64_t base; /* the lowest address of the file's segments, of which their pc is 0 */
 };
 

@@ -122,7 +122,8 @@ static void print(const struct plumb_report *r, FILE *out)
 				how[i]);
 	plumb_print_wrapped(text, out);
 	if (r->run->tool->stacking->tables_full())
-		fputs("user stacks: there was no room for the unwind tables of all files\n", out);
+		fputs("user stacks: unwind tables of some files are too large, and were not read\n",
+		      out);
 }
 
 static void add(const struct plumb_report *r, FILE *out, json_t *json)
