@@ -13,6 +13,7 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
 
+#include "go.h"
 #include "starts.h"
 
 /* Numbers of DWARF, in the psABI of x86_64. */
@@ -300,5 +301,6 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 		dwarf_cfi_end(cfi);
 	free(starts.all);
 	setrlimit(RLIMIT_DATA, &memory);
+	unwind_add_go(elf, &rows, deadline);
 	return rows;
 }
