@@ -54,7 +54,7 @@ static bool are_sorted(const struct unwind_rows *r)
  * bad. */
 static int fuzz(const char *image, size_t size, unsigned long n, uint64_t seed)
 {
-	static const char *const names[] = {".eh_frame", ".eh_frame_hdr"};
+	static const char *const names[] = {".eh_frame", ".eh_frame_hdr", ".gopclntab"};
 	static const uint64_t extremes[] = {0,
 					    1,
 					    0x7f,
@@ -68,21 +68,21 @@ static int fuzz(const char *image, size_t size, unsigned long n, uint64_t seed)
 					    0x8000000000000000,
 					    -1ULL};
 	char *copy = malloc(size);
-	size_t at[2], sizes[2] = {0}, rows_of_all = 0;
+	size_t at[3], sizes[3] = {0}, rows_of_all = 0;
 	Elf *elf = elf_memory((char *)image, size);
 	struct unwind_rows rows;
 	int bad = 0;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		at[i] = section(elf, names[i], &sizes[i]);
 	elf_end(elf);
-	if (!copy || !sizes[0])
+	if (!copy || (!sizes[0] && !sizes[2]))
 		return 1;
 	for (unsigned long i = 0; i < n; i++) {
 		memcpy(copy, image, size);
 		for (uint64_t more = next(&seed) % 4; more < 4; more++) {
-			/* One in eight: the headers. */
-			const int which = next(&seed) % 8 ? 0 : sizes[1] ? 1 : 0;
+			/* One in eight: the header. */
+			const int which = !sizes[0] ? 2 : next(&seed) % 8 || !sizes[1] ? 0 : 1;
 			const size_t where = next(&seed) % 16
 						     ? at[which] + next(&seed) % sizes[which]
 						     : next(&seed) % (size - 8);
@@ -111,7 +111,7 @@ static int fuzz(const char *image, size_t size, unsigned long n, uint64_t seed)
 static int fuzz_file(const char *path, unsigned long n, uint64_t seed)
 {
 	FILE *f = fopen(path, "re");
-	static char image[1 << 20];
+	static char image[4 << 20];
 	size_t size = f ? fread(image, 1, sizeof(image), f) : 0;
 
 	if (f)

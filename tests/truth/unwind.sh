@@ -62,6 +62,44 @@ reused() {
 	traced reused -F 499 -b comm -- ./loads
 }
 
+# A stripped program of Go, whose innermost function makes no frame.
+of_go() {
+	echo "no compiler of Go" >go.skip
+	case $(uname -r) in *cloud*) return ;; esac
+	cat >chain.go <<-'END'
+	package main
+
+	import "time"
+
+	//go:noinline
+	func leaf(n int) int {
+		s := 0
+		for i := 0; i < n; i++ {
+			s = s*31 + i
+		}
+		return s
+	}
+
+	//go:noinline
+	func middle(n int) int { return leaf(n) + 1 }
+
+	//go:noinline
+	func other(n int) int { return leaf(n) + 2 }
+
+	func main() {
+		s := 0
+		for end := time.Now().Add(time.Second); time.Now().Before(end); {
+			s += middle(20000) + other(20000)
+		}
+		println(s)
+	}
+	END
+	env GO111MODULE=off GOENV=off GOTOOLCHAIN=local CGO_ENABLED=0 HOME=/nonexistent GOCACHE="$(cd "$truth/../../build" && pwd)/go" \
+		go build -ldflags '-s -w' -o chain chain.go 2>go.skip || return
+	rm go.skip
+	traced go -F 499 -b comm -- ./chain
+}
+
 # python SUITE - the interpreter of that system, whose functions call one another
 python() {
 	system=$("$truth/../../scripts/chroots.sh" "$1" 2>python-$1.skip | cut -f 2)
@@ -100,6 +138,7 @@ run() {
 	traced tables --user-stacks=tables -F 999 -b comm -- unwound plain 100
 
 	reused
+	of_go
 	command -v objdump >/dev/null && single_steps
 	case $(uname -r) in *cloud*) ;; *) python trixie; python sid ;; esac
 
@@ -144,6 +183,17 @@ check() {
 	evidence tables.json tables.err
 	holds "--user-stacks=tables: none is by frame pointers" tables.json '$last.ledger.recorded >= 30
 		and ($last.user_stacks | .frame_pointers == 0 and .mixed == 0 and .whole + .no_table > 0)'
+	if [ -e go.skip ]; then
+		skip "a stripped program of Go" "$(cat go.skip)"
+	else
+		evidence go.json go.err
+		holds "functions of a stripped program of Go have names, and their direct callers" go.json '
+			[$last.rows[] | {count, frames: [.stack[] | select(.kernel | not).frame]} | select(.frames[0] == "main.leaf")] as $all
+			| ($all | map(.count) | add) as $n
+			| def of($caller): $all | map(select(.frames[1:] == [$caller, "main.main", "runtime.main", "runtime.goexit"]).count) | add // 0;
+			of("main.middle") as $middle | of("main.other") as $other
+			| $n >= 30 and $middle > $n / 4 and $other > $n / 4 and $middle + $other >= 0.9 * $n'
+	fi
 	if [ -e reused.skip ]; then
 		skip "addresses that were another library's" "$(cat reused.skip)"
 	else

@@ -7,9 +7,9 @@
  * Processes: an address in a mapped file is converted to an offset in the file, which is looked up
  * in the file's symbol tables: .symtab, else the .symtab of its debug file (by build id, else
  * .gnu_debuglink; searched below the root of the process and then below the tool's own), else
- * .dynsym and .gnu_debugdata.  Addresses in anonymous mappings are looked up in the perf map of the
- * process, which a JIT compiler writes.  Deleted files and files in other mount namespaces are read
- * too.  The network is never used.
+ * .dynsym, .gnu_debugdata and the table of functions of Go.  Addresses in anonymous mappings are
+ * looked up in the perf map of the process, which a JIT compiler writes.  Deleted files and files
+ * in other mount namespaces are read too.  The network is never used.
  *
  * C++ and Rust names are demangled.  What cannot be printed in a name is escaped (text.h).  The
  * symbolizer owns all strings.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <plumb/core/memory.h>
+#include <plumb/symbols/go-table.h>
 
 /*
  * Maximum number of files that are open and not yet read: descriptors are few, and they keep mounts
@@ -278,6 +279,22 @@ static int read_minidebug(struct plumb_symtab *t, Elf *elf)
 	return err;
 }
 
+/* A stripped program of Go has names all the same. */
+static void add_go(struct plumb_symtab *t, Elf *elf)
+{
+	struct plumb_go_function f;
+	struct plumb_go_table table;
+	int64_t name;
+
+	if (!plumb_go_table(elf, &table))
+		return;
+	for (size_t i = 0; i < table.n && plumb_go_function(&table, i, &f); i++) {
+		name = plumb_symtab_text(t, f.name, strlen(f.name) + 1);
+		if (name < 0 || plumb_symtab_add(t, f.begin, f.end - f.begin, name, 0))
+			return;
+	}
+}
+
 static int read_symbols(struct plumb_symfile *file)
 {
 	Elf *elf = open_elf(file),
@@ -290,6 +307,7 @@ static int read_symbols(struct plumb_symfile *file)
 	if (!whole && elf) {
 		result = read_minidebug(&file->table, elf);
 		err = err ?: result;
+		add_go(&file->table, elf);
 	}
 	elf_end(debug);
 	elf_end(elf);
