@@ -219,7 +219,7 @@ check() {
 			and $right >= $steps - 2' --arg name "call_$caller" --argjson steps "$(wc -l <steps.$caller)"
 	done
 	for suite in trixie sid; do
-		case $(uname -r) in *cloud*) break ;; esac
+		[ -e python-$suite.skip ] || [ -e python-$suite.json ] || continue
 		if [ -e python-$suite.skip ]; then
 			skip "Python of $suite" "$(cat python-$suite.skip)"
 			continue

@@ -14,7 +14,8 @@
 
 struct area {
 	uint64_t start, end, offset, device, inode;
-	uint32_t image; /* the how manieth program that the process executed */
+	uint32_t image; /* the how manieth program that the process executed; 0: it has it from its
+			   parent */
 	char *path;
 };
 
@@ -176,6 +177,7 @@ struct mmap_record {
 static void forked(struct plumb_mapped *m, const struct fork_record *r)
 {
 	const struct seen *parent;
+	struct area area;
 	struct seen *s;
 
 	if (r->pid == r->parent) /* a thread */
@@ -184,10 +186,14 @@ static void forked(struct plumb_mapped *m, const struct fork_record *r)
 	parent = find(m, r->parent);
 	clear(s);
 	s->parent = r->parent;
-	s->before = parent ? parent->before : (pid_t)r->parent;
-	s->image = parent ? parent->image : 0;
-	for (size_t i = 0; parent && i < parent->n; i++)
-		add_area(s, &parent->areas[i]);
+	s->before = !parent ? (pid_t)r->parent : parent->image ? 0 : parent->before;
+	for (size_t i = 0; parent && i < parent->n; i++) {
+		area = parent->areas[i];
+		if (area.image != parent->image)
+			continue;
+		area.image = 0;
+		add_area(s, &area);
+	}
 }
 
 static void mapped(struct plumb_mapped *m, const struct mmap_record *r)
@@ -301,7 +307,9 @@ void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, enum plumb_mapped_which 
 			.is_code = true,
 		};
 
-		if (a->image != s->image && which == PLUMB_MAPPED_NOW)
+		if (which == PLUMB_MAPPED_NOW        ? a->image != s->image
+		    : which == PLUMB_MAPPED_EXECUTED ? !a->image
+						     : a->image)
 			continue;
 		vma.path = plumb_copied(a->path);
 		vma.is_deleted = vma.inode && plumb_maps_cut_deleted(vma.path);

@@ -15,9 +15,11 @@ struct plumb_mapped *plumb_mapped_open(void);
 void plumb_mapped_free(struct plumb_mapped *m);
 /* Takes what the kernel has reported. */
 void plumb_mapped_take(struct plumb_mapped *m);
-/* Of the program that a process executes; of others that it executed before, too; also of the
- * process that was there before the trace and from which it was forked, as /proc has them. */
-enum plumb_mapped_which { PLUMB_MAPPED_NOW, PLUMB_MAPPED_ALL, PLUMB_MAPPED_INHERITED };
+/*
+ * Of the program that a process executes; of all that it has executed; what it has from the process
+ * from which it was forked.  What that one had before the trace is read from /proc.
+ */
+enum plumb_mapped_which { PLUMB_MAPPED_NOW, PLUMB_MAPPED_EXECUTED, PLUMB_MAPPED_INHERITED };
 
 /* Calls EACH for every area of code that process PID had, each once, the latest last. */
 void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, enum plumb_mapped_which which,

@@ -29,7 +29,7 @@ static bool is_same(const struct plumb_code_map *a, const struct plumb_code_map 
 struct reading {
 	struct plumb_symbolizer *symbolizer;
 	pid_t pid;
-	uint64_t image;
+	uint64_t image, not_image;
 	int root;     /* of the process */
 	bool by_path; /* the mapping is not there any more */
 	const struct plumb_process *process;
@@ -183,7 +183,8 @@ static void read_code_map(struct reading *r, const struct plumb_vma *vma)
 				   .offset = vma->offset,
 				   .dev = vma->device,
 				   .ino = vma->inode,
-				   .image = r->image};
+				   .image = r->image,
+				   .not_image = r->not_image};
 	const struct plumb_code_maps *old = r->old;
 	struct plumb_code_maps *now = r->now;
 
@@ -292,9 +293,11 @@ static void recall(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t
 		r.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (image)
 		plumb_mapped_of(s->mapped, p->pid, PLUMB_MAPPED_NOW, recall_map, &r);
-	r.image = 0; /* it is not known which they had */
-	plumb_mapped_of(s->mapped, p->pid, image ? PLUMB_MAPPED_ALL : PLUMB_MAPPED_INHERITED,
-			recall_map, &r);
+	r.image = plumb_process_image(plumb_mapped_parent(s->mapped, p->pid));
+	plumb_mapped_of(s->mapped, p->pid, PLUMB_MAPPED_INHERITED, recall_map, &r);
+	r.not_image = r.image;
+	r.image = 0; /* it is not known */
+	plumb_mapped_of(s->mapped, p->pid, PLUMB_MAPPED_EXECUTED, recall_map, &r);
 	retire(&p->gone, &had, &none);
 	free(had.all);
 	close(r.root);

@@ -29,13 +29,18 @@ void plumb_process_free(struct plumb_process *p)
 	free(p);
 }
 
+static bool may_be_of(const struct plumb_code_map *m, uint64_t image, uint64_t address)
+{
+	return address - m->start < m->end - m->start &&
+	       (!image || (m->image ? m->image == image : m->not_image != image));
+}
+
 static const struct plumb_code_map *find_in(const struct plumb_code_maps *m, uint64_t image,
 					    uint64_t address)
 {
 	/* Newest first: former mappings are stored oldest first. */
 	for (size_t i = m->n; i-- > 0;)
-		if (address - m->all[i].start < m->all[i].end - m->all[i].start &&
-		    (!image || !m->all[i].image || m->all[i].image == image))
+		if (may_be_of(&m->all[i], image, address))
 			return &m->all[i];
 	return NULL;
 }
@@ -55,8 +60,7 @@ bool plumb_process_reuses(const struct plumb_process *p, uint64_t image, uint64_
 	for (int i = 0; i < 2; i++)
 		for (size_t j = 0; j < both[i]->n; j++) {
 			other = &both[i]->all[j];
-			if (address - other->start >= other->end - other->start ||
-			    (image && other->image && other->image != image))
+			if (!may_be_of(other, image, address))
 				continue;
 			if (other->ino != m->ino || other->dev != m->dev ||
 			    (m->ino && other->start - other->offset != m->start - m->offset))

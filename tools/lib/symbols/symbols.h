@@ -143,7 +143,8 @@ struct plumb_perfmap {
 struct plumb_code_map {
 	uint64_t start, end, offset;
 	uint64_t dev, ino;
-	uint64_t image; /* the process's when it was seen */
+	uint64_t image;     /* the process's when it was seen; 0: any, but NOT_IMAGE */
+	uint64_t not_image; /* 0: none */
 	const char *module;
 	struct plumb_symfile *file; /* NULL: none, or not readable */
 	bool may_be_jit;            /* not in an ELF file, so perhaps in the perf map */
