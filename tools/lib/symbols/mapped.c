@@ -9,8 +9,9 @@
 
 #include "sideband.h"
 
-#define ENDED 4096 /* processes that are remembered after their end */
-#define AREAS 4096 /* of a process; the later half stays */
+#define ENDED 4096  /* processes that are remembered after their end */
+#define MOST  32768 /* processes, after which all are forgotten */
+#define AREAS 4096  /* of a process; the later half stays */
 
 struct area {
 	uint64_t start, end, offset, device, inode;
@@ -33,7 +34,7 @@ struct plumb_mapped {
 	struct plumb_sideband *sideband;
 	void *processes;            /* tsearch(), struct seen by pid */
 	struct seen *ended, **last; /* those that have, the first first */
-	size_t n_ended;
+	size_t n_ended, n;
 };
 
 /* --- processes --- */
@@ -68,12 +69,25 @@ static void free_seen(void *seen)
 	free(seen);
 }
 
+/* Where reports are lost, the ends of processes are, too. */
+static void forget_all(struct plumb_mapped *m)
+{
+	tdestroy(m->processes, free_seen);
+	m->processes = NULL;
+	m->ended = NULL;
+	m->last = &m->ended;
+	m->n_ended = m->n = 0;
+}
+
 static struct seen *find_or_add(struct plumb_mapped *m, pid_t pid)
 {
 	struct seen *s = find(m, pid);
 
 	if (s)
 		return s;
+	if (m->n == MOST)
+		forget_all(m);
+	m->n++;
 	s = plumb_zeroed(1, sizeof(*s));
 	s->pid = pid;
 	plumb_required(tsearch(s, &m->processes, by_pid));
@@ -83,6 +97,7 @@ static struct seen *find_or_add(struct plumb_mapped *m, pid_t pid)
 static void forget(struct plumb_mapped *m, struct seen *s)
 {
 	tdelete(s, &m->processes, by_pid);
+	m->n--;
 	free_seen(s);
 }
 
