@@ -66,6 +66,10 @@ static int read_area(void *context, struct plumb_vma *vma)
 		f = unwind_file_of(r->pid, vma);
 	if (f)
 		unwind_file_area(f, vma, &area);
+	/* The kernel's copies of instructions that are probed: of functions of all kinds. */
+	else if (vma->is_code && !strcmp(vma->path, "[uprobes]"))
+		area = (struct plumb_unwind_area){
+			.begin = vma->start, .end = vma->end, .base = vma->start, .n = 1};
 	if (!area.n)
 		return 0;
 	area.tgid = r->pid;

@@ -50,7 +50,7 @@ void unwind_files_use(struct plumb_unwind_row *to, size_t n)
 {
 	rows = to;
 	room = n;
-	n_rows = 0;
+	n_rows = 1; /* the first says that nothing is known */
 }
 
 /* Adds the rows of a file to those of all. */
