@@ -84,7 +84,7 @@ run() {
 	# not what it would choose.
 	start inner callpaths 23 1009
 	attach taker --mechanism=raw_tracepoint --user-stacks=fp -p "$pid" t:task:task_rename
-	attach inside -b pid -p "$pid" get_perf_callchain
+	attach inside --user-stacks=fp -b pid -p "$pid" get_perf_callchain
 	go inner
 	detach taker inside
 }
