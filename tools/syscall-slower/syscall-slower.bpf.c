@@ -84,7 +84,8 @@ static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cp
 	struct where *w = &t->own;
 
 	/* It can have been woken before it had left. */
-	disk_wait_ends(bpf_get_current_task(), bpf_ktime_get_ns());
+	if (disk_waiting > 0)
+		disk_wait_ends(bpf_get_current_task(), bpf_ktime_get_ns());
 	if (t->preempted || waited)
 		waits_begin(t);
 	split_meanwhile(t, off_cpu, waited, stay);
