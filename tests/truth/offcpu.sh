@@ -69,10 +69,13 @@ run() {
 
 	start mutex causes mutex 1000
 	attach by-thread -p "$pid" -c c-victim -b waker
+	attach heads -p "$pid" -b waker
+	launch heads-text -p "$pid" -b waker
+	await 30 is_tracing heads-text
 	attached
 	open_gate mutex go
 	await 60 [ -e mutex.gates/done ]
-	detach by-thread
+	detach by-thread heads heads-text
 	open_gate mutex end
 	finish mutex "$pid"
 
@@ -269,6 +272,12 @@ check() {
 		| ($wakers | length) > 0 and all($wakers[]; .pid == $pid and (.tid | IN($tids[])))
 			and any($wakers[]; .tid == ($truth[0].calls[] | select(.comm == "c-holder").tid) and .comm == "c-holder")' \
 		--slurpfile truth mutex.truth --argjson pid "$(cat mutex.pid)"
+	evidence heads.json heads.err mutex.truth
+	holds "... and who held it, whom the others handed it on from" heads.json '$truth[0].calls[] | select(.comm == "c-holder").tid as $holder
+		| $last.heads | length == 1 and (.[0] | .held_by.tid == $holder and .held_by.comm == "c-holder" and .held_by.start == "run"
+			and .passed_on >= 1 and .others == 0 and (.function | test("futex")))' --slurpfile truth mutex.truth
+	evidence heads-text.json heads-text.err
+	like "... in a line of the table" "$(tr '\n' ' ' <heads-text.json)" 'futex[a-z_]*: c-holder/[0-9]+ \(run\) held it, [1-5] others? *passed it on'
 	evidence who.json who.err hog.truth
 	also holds "--who: the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim" who.json \
 		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum

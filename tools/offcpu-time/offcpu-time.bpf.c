@@ -70,6 +70,9 @@ static __always_inline void tell_waker(struct plumb_waker *to, const struct plum
 /* When the first traced thread was seen; ns, CLOCK_MONOTONIC. */
 static __u64 offcpu_began = 0;
 
+/* Whether rows are getting scarce, as with hundreds of threads that wake one another. */
+__u32 offcpu_crowded = 0; /* not static: clang would make a byte of it */
+
 #if defined(__TARGET_ARCH_x86)
 #define NR_futex 202
 #else
@@ -132,6 +135,7 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 	};
 	struct plumb_totals *totals;
 	__u64 left = t->left;
+	__u32 slot;
 
 	if (!left)
 		return;
@@ -149,7 +153,14 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 		ledger_count(cpu, filtered_at_exit);
 		return;
 	}
-	totals = totals_of(key_cpu_slot(task, &key, cpu), cpu);
+	if (plumb_config.wakers && !t->preempted && !offcpu_crowded) {
+		key.tid = task_tid(task);
+		key.lock = t->call == NOT_FOR_WORK;
+	}
+	slot = key_cpu_slot(task, &key, cpu);
+	if (slot > plumb_config.slots / 2)
+		offcpu_crowded = 1;
+	totals = totals_of(slot, cpu);
 	if (!totals)
 		return;
 	totals_add_call(totals, 0);

@@ -7,6 +7,7 @@
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
 
+#include "heads.h"
 #include "offcpu-time.h"
 #include "offcpu-time.skel.h"
 
@@ -106,6 +107,7 @@ static void complete(struct plumb_options *o)
 		wakers = PLUMB_WAKERS_NAMES;
 	}
 	if (wakers) {
+		plumb_stacks_options.below = heads_print;
 		mechanisms->programs = waking_programs;
 		mechanisms->vital = vital;
 	}
@@ -250,6 +252,12 @@ static const struct plumb_inflight asleep = {
 	.print = print,
 };
 
+static void report_json(json_t *json, const struct plumb_report *r)
+{
+	if (wakers)
+		heads_json(json, r);
+}
+
 int main(int argc, char **argv)
 {
 	struct plumb_tool tool = {
@@ -272,6 +280,7 @@ int main(int argc, char **argv)
 		.keys.default_by = PLUMB_BY_COMM,
 		.keys.max = 16384,
 		.measure.kind = PLUMB_SUMS,
+		.view.report_json = report_json,
 		.overhead.switches = &plumb_switches,
 		.overhead.traced = "a traced switch",
 		.mechanisms.list = mechanisms,

@@ -22,7 +22,11 @@ enum offcpu_state {
 struct offcpu_key {
 	struct plumb_stack_key stack;
 	struct plumb_waker waker; /* or preempter */
+	/* Of sleeps whose wakers are told, the thread; 0: rows are scarce. */
+	__u32 tid;
+	__u32 lock; /* it waited for a lock of user code */
 };
+_Static_assert(sizeof(struct offcpu_key) % 8 == 0, "no hidden padding in a hash key");
 
 /* In plumb_totals.counters: ns that are idle, if the call is one that waits for work. */
 #define OFFCPU_IDLE_NS 0

@@ -16,12 +16,12 @@
 
 static bool is_same_program(const struct part *a, const struct part *b)
 {
-	return !memcmp(a->comm, b->comm, sizeof(a->comm));
+	return !memcmp(a->comm, b->comm, sizeof(a->comm)) && !strcmp(a->start, b->start);
 }
 
 /*
- * Divides the time ON the CPU of all threads of one name among their SAMPLES, the parts of which
- * count them.
+ * Divides the time ON the CPU of all threads that do the same among their SAMPLES, the parts of
+ * which count them.
  */
 static void divide(struct account *a, const struct part *on, const struct part *samples, size_t n)
 {
@@ -64,6 +64,7 @@ static int compare(const struct part *p, const struct part *q)
 		return p->quota < q->quota ? -1 : 1;
 	differs = strcmp(p->place, q->place) ?: strcmp(p->peer, q->peer);
 	differs = differs ?: memcmp(&p->other, &q->other, sizeof(p->other));
+	differs = differs ?: strcmp(p->start, q->start);
 	return differs ?: memcmp(p->comm, q->comm, sizeof(p->comm));
 }
 
@@ -216,7 +217,8 @@ static void add_row(struct account *a, const struct plumb_report *r, const struc
 		return;
 	}
 	if (key->kind == WALL_ON) {
-		part_add(on, life, row->sum, row->count)->cause = CAUSE_ON;
+		part = part_add(on, life, row->sum, row->count);
+		part->cause = CAUSE_ON;
 	} else if (key->kind == WALL_BEFORE) {
 		part = part_add(a, life, row->sum, row->count);
 		part_judge_spot(part, WALL_BEFORE, &life->first);
@@ -226,6 +228,21 @@ static void add_row(struct account *a, const struct plumb_report *r, const struc
 	} else {
 		part = part_add(a, life, row->sum, row->count);
 		part_judge_key(part, r, key);
+	}
+	if (!life->start && *part->start)
+		life->start = part->start;
+}
+
+/* Tells with which functions threads were started, those of PARTS and those that woke them. */
+static void tell_starts(struct part *parts, size_t n, const struct lives *lives)
+{
+	const struct life *life, *other;
+
+	for (size_t i = 0; i < n; i++) {
+		life = lives_find(lives, parts[i].tid);
+		other = lives_find(lives, parts[i].other.tid);
+		parts[i].start = life && life->start ? life->start : "";
+		parts[i].other_start = other && other->start ? other->start : "";
 	}
 }
 
@@ -276,6 +293,9 @@ void account_make(struct account *a, const struct plumb_report *r, uint64_t bega
 		add_rest(a, r, &lives.all[i], &on);
 	idle_judge(a, &lives, all_waits);
 	quota_adopt(a->parts, a->n);
+	tell_starts(a->parts, a->n, &lives);
+	tell_starts(on.parts, on.n, &lives);
+	tell_starts(samples.parts, samples.n, &lives);
 	/* Of single threads: what others wait for is not known. */
 	if (!r->run->options.n_tids)
 		a->heads = heads_of(a->parts, a->n, &a->n_heads);
@@ -303,7 +323,7 @@ void account_free(struct account *a)
 const struct head *account_head(const struct account *a, const struct part *p)
 {
 	for (size_t i = 0; i < a->n_heads; i++)
-		if (heads_is_lock(p) && a->heads[i].what == p->what)
+		if (heads_is_lock(p) && a->heads[i].chain.what == p->what)
 			return &a->heads[i];
 	return NULL;
 }

@@ -23,6 +23,8 @@ struct part {
 	struct plumb_peer process; /* of this machine, which has that end */
 	struct wall_other other;   /* who woke it, or had the CPU; its tid only if of the process */
 	char comm[PLUMB_COMM_LEN]; /* of the threads */
+	/* The functions with which they, and the other thread, were started; "": not known. */
+	const char *start, *other_start;
 	uint32_t pid;
 	uint32_t tid; /* 0: of several */
 	int64_t ns;

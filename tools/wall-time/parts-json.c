@@ -18,7 +18,7 @@ void parts_report_json(json_t *json, const struct account *a)
 }
 
 /* Another thread, of which not all is known. */
-static json_t *other_json(const struct wall_other *o)
+static json_t *other_json(const struct wall_other *o, const char *start)
 {
 	json_t *json = json_object();
 
@@ -27,6 +27,8 @@ static json_t *other_json(const struct wall_other *o)
 		json_object_set_new(json, "pid", json_integer(o->pid));
 	if (o->tid)
 		json_object_set_new(json, "tid", json_integer(o->tid));
+	if (*start)
+		json_object_set_new(json, "start", plumb_json_text(start));
 	return json;
 }
 
@@ -47,6 +49,7 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	json_object_set_new(key, "comm", *p->comm ? plumb_json_text(p->comm) : json_null());
 	json_object_set_new(key, "pid", p->pid ? json_integer(p->pid) : json_null());
 	json_object_set_new(key, "tid", p->tid ? json_integer(p->tid) : json_null());
+	json_object_set_new(key, "start", *p->start ? plumb_json_text(p->start) : json_null());
 	json_object_set_new(json, "key", key);
 	json_object_set_new(json, "cause", json_string(cause_word(p->cause)));
 	json_object_set_new(json, "idle", json_boolean(p->idle));
@@ -78,12 +81,12 @@ static json_t *part_json(const struct account *a, const struct part *p)
 	if (p->cause == CAUSE_TAKEN && p->waiter.kind)
 		json_object_set_new(json, "waiter", plumb_meanwhile_json(NULL, &p->waiter, p->ns));
 	if (*p->other.comm) {
-		json_object_set_new(json, "by", other_json(&p->other));
+		json_object_set_new(json, "by", other_json(&p->other, p->other_start));
 		if (p->cause == CAUSE_TAKEN)
 			add_priority(json_object_get(json, "by"), &p->other);
 	}
 	if (head)
-		json_object_set_new(json, "held_by", other_json(&head->other));
+		json_object_set_new(json, "held_by", other_json(&head->other, head->start));
 	return json;
 }
 

@@ -29,7 +29,8 @@ struct part *part_add(struct account *a, struct life *life, int64_t ns, uint64_t
 {
 	struct part *part = plumb_append(a->parts, a->n);
 
-	*part = (struct part){.ns = ns, .count = count, .place = "", .peer = ""};
+	*part = (struct part){
+		.ns = ns, .count = count, .place = "", .peer = "", .start = "", .other_start = ""};
 	if (life) {
 		life->ns += a->counts ? 0 : ns;
 		part->pid = life->pid;
@@ -135,6 +136,7 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 	clue.frames = (const char *const *)frames.text;
 	clue.n = frames.n_kernel;
 	judge(part, &clue);
+	part->start = part_text(plumb_frames_start(&frames) ?: "");
 	part->stack = &key->stack;
 	part->device = key->device;
 	if (part->cause == CAUSE_USER)

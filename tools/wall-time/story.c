@@ -7,6 +7,7 @@
 #include <plumb/core/text.h>
 #include <plumb/kernel/thread.h>
 #include <plumb/meanwhile/meanwhile.h>
+#include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "heads.h"
@@ -16,6 +17,7 @@
 #define LINES         14 /* of the tree */
 #define PARTS_A_CAUSE 3
 #define OTHERS        2
+#define STARTS        8  /* functions with which threads of a branch were started */
 #define PREFIX        18 /* columns of a line before its text */
 #define DETAIL        256
 
@@ -27,7 +29,11 @@ struct branch {
 		const struct part *part;
 		int64_t ns;
 	} others[OTHERS];
-	size_t n_others, threads;
+	struct start {
+		const char *name;
+		size_t threads;
+	} starts[STARTS]; /* the last one: of all that there is no room for */
+	size_t n_others, n_starts;
 };
 
 static bool is_of(const struct branch *b, const struct part *p)
@@ -51,7 +57,7 @@ static bool is_most(const struct account *a, const struct part *p)
 const char *story_detail(const struct account *a, const struct part *p, char *text, size_t size)
 {
 	const struct head *head = account_head(a, p);
-	char other[PLUMB_ESCAPED + 64];
+	char other[OTHER];
 	int n;
 
 	words_where(p, text, size);
@@ -69,16 +75,39 @@ const char *story_detail(const struct account *a, const struct part *p, char *te
 
 static bool is_same_other(const struct part *p, const struct part *q)
 {
-	char one[PLUMB_ESCAPED + 64], two[PLUMB_ESCAPED + 64];
+	char one[OTHER], two[OTHER];
 
 	return !strcmp(words_other(p, one, sizeof(one)), words_other(q, two, sizeof(two)));
+}
+
+/* Threads that have several parts there are in the largest of them, it is assumed. */
+static void count_threads(struct branch *b, const struct part *p)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_starts && strcmp(b->starts[i].name, p->start) != 0; i++)
+		;
+	if (i == STARTS)
+		i--;
+	else if (i == b->n_starts)
+		b->starts[b->n_starts++] = (struct start){p->start, 0};
+	if (p->threads > b->starts[i].threads)
+		b->starts[i].threads = p->threads;
+}
+
+static size_t threads_of(const struct branch *b)
+{
+	size_t threads = 0;
+
+	for (size_t i = 0; i < b->n_starts; i++)
+		threads += b->starts[i].threads;
+	return threads;
 }
 
 static void extend(struct branch *b, const struct part *p)
 {
 	b->ns += p->ns;
-	if (p->threads > b->threads)
-		b->threads = p->threads;
+	count_threads(b, p);
 	if (!words_has_other(p))
 		return;
 	for (size_t i = 0; i < b->n_others; i++)
@@ -188,11 +217,12 @@ static void print_branch(const struct account *a, const struct plumb_options *o,
 			 const struct branch *b, FILE *out)
 {
 	const struct head *head = account_head(a, b->part);
-	char text[2 * DETAIL], other[PLUMB_ESCAPED + 64], time[32];
+	const size_t threads = threads_of(b);
+	char text[2 * DETAIL], other[OTHER], time[32];
 	size_t n;
 
 	words_where(b->part, text, sizeof(text));
-	if (b->part->cause == CAUSE_TAKEN && b->threads == 1)
+	if (b->part->cause == CAUSE_TAKEN && threads == 1)
 		waiter_text(b->part, text, sizeof(text));
 	n = strlen(text);
 	if (head)
@@ -206,8 +236,10 @@ static void print_branch(const struct account *a, const struct plumb_options *o,
 			 plumb_format_time(b->others[i].ns, o->unit, time, sizeof(time)));
 		n = strlen(text);
 	}
-	if (b->threads > 1 && !head)
-		snprintf(text + n, sizeof(text) - n, "%s%zu threads", n ? "; " : "", b->threads);
+	if (threads > 1 && !head)
+		n += snprintf(text + n, sizeof(text) - n, "%s%zu threads", n ? "; " : "", threads);
+	if (threads > 1 && !head && b->n_starts == 1)
+		plumb_start_text(b->starts->name, b->part->comm, text + n, sizeof(text) - n);
 	if (*text)
 		print_line(a, o, b->ns, text, 1, out);
 }

@@ -22,6 +22,7 @@ struct spot {
 struct life {
 	uint32_t pid, tid;
 	char comm[PLUMB_COMM_LEN];
+	const char *start; /* function, as one of its stacks shows; NULL: none does */
 	uint64_t in_rows;  /* ns since the trace began */
 	int64_t ns;        /* of the report */
 	struct spot first; /* when the trace began */

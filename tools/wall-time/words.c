@@ -7,6 +7,7 @@
 #include <plumb/core/text.h>
 #include <plumb/functions/disk.h>
 #include <plumb/meanwhile/meanwhile.h>
+#include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include "quota.h"
@@ -39,7 +40,6 @@ static void words_priority(const struct wall_other *o, char *text, size_t size)
 		snprintf(text, size, " (%s%s)", nice, cpus + !*nice);
 }
 
-/* "orders/7024" */
 const char *words_other(const struct part *p, char *text, size_t size)
 {
 	const struct wall_other *o = &p->other;
@@ -52,6 +52,8 @@ const char *words_other(const struct part *p, char *text, size_t size)
 		n += snprintf(text + n, size - n, "/%u", o->tid ?: o->pid);
 	if (p->cause == CAUSE_TAKEN)
 		words_priority(o, text + n, size - n);
+	else if (p->cause == CAUSE_THREAD && o->tid)
+		plumb_start_text(p->other_start, comm, text + n, size - n);
 	return text;
 }
 
@@ -106,25 +108,14 @@ const char *words_where(const struct part *p, char *text, size_t size)
 	return text;
 }
 
-/* "orders/7024 held it, 4 others passed it on" */
 const char *words_head(const struct head *h, char *text, size_t size)
 {
-	const struct part part = {.cause = CAUSE_THREAD, .other = h->other};
-	int n;
-
-	words_other(&part, text, size);
-	n = strlen(text);
-	if (h->more)
-		n += snprintf(text + n, size - n, " and %zu other%s", h->more,
-			      h->more == 1 ? "" : "s");
+	const struct part part = {
+		.cause = CAUSE_THREAD, .other = h->other, .other_start = h->start};
 	/* Who signals a condition does not hold it. */
-	n += snprintf(text + n, size - n,
-		      (h->what >> WALL_OP_SHIFT & WALL_OP) == FUTEX_WAIT_BITSET ? " woke them"
-										: " held it");
-	if (h->passed)
-		snprintf(text + n, size - n, ", %zu %spassed it on", h->passed,
-			 h->more          ? ""
-			 : h->passed == 1 ? "other "
-					  : "others ");
-	return text;
+	const bool signals = (h->chain.what >> WALL_OP_SHIFT & WALL_OP) == FUTEX_WAIT_BITSET;
+	char name[OTHER];
+
+	return plumb_head_text(&h->chain, words_other(&part, name, sizeof(name)),
+			       signals ? "woke them" : "held it", text, size);
 }

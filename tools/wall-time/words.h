@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <plumb/core/text.h>
 
 #include "account.h"
 #include "heads.h"
@@ -11,7 +12,10 @@
 /* The name of the part's system call; "": none. */
 const char *words_call(const struct part *p, char *text, size_t size);
 
-/* Whether the part says which thread woke its threads, or had the CPU; "orders/7024". */
+/* A text of words_other(). */
+#define OTHER (PLUMB_ESCAPED + 64)
+
+/* Whether the part says which thread woke its threads, or had the CPU; "orders/7024 (flush)". */
 bool words_has_other(const struct part *p);
 const char *words_other(const struct part *p, char *text, size_t size);
 

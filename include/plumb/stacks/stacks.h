@@ -17,6 +17,8 @@ extern struct plumb_stacks_options {
 	 * time: whether it is one that waits for work, and the time is idle. NULL: none is.
 	 */
 	bool (*is_for_work)(const struct plumb_frames *f);
+	/* Prints lines below the stacks of a table; NULL: none. */
+	void (*below)(const struct plumb_report *r, FILE *out);
 	size_t waker; /* in a key, of a struct plumb_waker whose stacks are printed, too; 0: none */
 } plumb_stacks_options;
 
@@ -45,6 +47,16 @@ extern const struct plumb_stacking plumb_stacking_own_kernel;
  * gone before their mappings could be read.  NULL: no tool does.
  */
 extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
+
+/*
+ * The function with which the thread of a whole user stack was started, without what libraries put
+ * in front of it: "main", "flush_worker".  NULL: not known.
+ */
+const char *plumb_frames_start(const struct plumb_frames *f);
+/* " (flush_worker)", if START, "" if not known, says more than the thread's name COMM; returns
+ * TEXT.
+ */
+const char *plumb_start_text(const char *start, const char *comm, char *text, size_t size);
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);

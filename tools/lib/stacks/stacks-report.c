@@ -207,6 +207,8 @@ static void print_table(const struct plumb_report *r, const struct plumb_stacks 
 	if (r->run->options.interval)
 		plumb_report_time(r, out);
 	print_rows(r, stacks, out);
+	if (plumb_stacks_options.below)
+		plumb_stacks_options.below(r, out);
 	plumb_parts_add(r, out, NULL);
 	if (r->run->tool->inflight)
 		plumb_flights_print(r, out);
