@@ -319,18 +319,9 @@ check() {
 			| length > 0 and all(.[]; .idle))' "... its waits for the client are"
 	fi
 	known user user 2 '.low - .interrupts' && by user user '.function == "compute_known"' "the function is named"
-	# A hypervisor delivers an interrupt that comes while it prepares that of cpu-clock first: too few samples are of
-	# what is interrupted. And what it does for each is seen by the clock only. An emulator that runs one CPU at a time changes to
-	# the other when a timer is due: samples are not at random there.
-	case $(jq -r .kernel of-softirq.json 2>/dev/null) in
-	*cloud*) least=0 most=.wall ;;
-	*-amd64) least='.low/2' most=.high ;;
-	*) least=.low most=.high && known_to_fail "under a hypervisor the samples of interrupts are too many" ;;
-	esac
-	if known softirq interrupts 2 "$least" "$most"; then
+	if known softirq interrupts 2; then
 		like "... to people, too" "$(cat say-softirq.json)" 'on the CPU, but interrupted'
 	fi
-	known_to_fail ''
 
 	idle=true
 	known sleep timer 2 .low '.high + .outside'

@@ -5,6 +5,7 @@
 #include "causes.h"
 #include "addresses.h"
 #include "cpus.h"
+#include <linux/filter.h>
 #include <sys/resource.h>
 
 #define BLOCK      4096
@@ -14,6 +15,8 @@
 #define HUGE       (2 << 20)
 #define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
 #define LONG_GAP   200000 /* it may have been another thread */
+#define BURST      20     /* datagrams */
+#define PAUSE      400000 /* ns, between bursts: at most, so that samples are not in step */
 #define GAP        1000   /* ns between two reads of the clock: there was an interrupt */
 
 static atomic_bool over; /* the gate end is open */
@@ -90,6 +93,23 @@ static void compute(struct worker *w)
 	add_busy(w, &began);
 }
 
+/* Takes long for each datagram, which it then drops. */
+static void filter_slowly(int fd)
+{
+	static struct sock_filter code[BPF_MAXINSNS];
+	const struct sock_fprog filter = {BPF_MAXINSNS, code};
+
+	for (size_t i = 0; i < BPF_MAXINSNS; i++)
+		code[i] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, 3);
+	code[BPF_MAXINSNS - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	checked(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)),
+		"SO_ATTACH_FILTER");
+}
+
+/*
+ * Bursts of a few: each is served by one softirq, which does not last so long that the kernel
+ * leaves it to a thread; a hypervisor's work for the interrupt that begins it is small beside that.
+ */
 static void send_datagrams(void)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET,
@@ -104,9 +124,13 @@ static void send_datagrams(void)
 	checked(bind(to, (void *)&name, size), "bind");
 	checked(getsockname(to, (void *)&name, &size), "getsockname");
 	checked(connect(fd, (void *)&name, size), "connect");
+	filter_slowly(to);
 	gate("go");
-	for (;;)
-		send(fd, "flood", 5, MSG_NOSIGNAL);
+	for (;;) {
+		for (int i = 0; i < BURST; i++)
+			send(fd, "flood", 5, MSG_NOSIGNAL);
+		pause_ns(random() % PAUSE);
+	}
 }
 
 /*

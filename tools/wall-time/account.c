@@ -19,6 +19,14 @@ static bool is_same_program(const struct part *a, const struct part *b)
 	return !memcmp(a->comm, b->comm, sizeof(a->comm)) && !strcmp(a->start, b->start);
 }
 
+/* Whether SAMPLE shows what threads did in the time of ON, which is that of interrupts or all else.
+ */
+static bool is_of(const struct part *on, const struct part *sample)
+{
+	return is_same_program(on, sample) &&
+	       (on->cause == CAUSE_IRQ) == (sample->cause == CAUSE_IRQ);
+}
+
 /*
  * Divides the time ON the CPU of all threads that do the same among their SAMPLES, the parts of
  * which count them.
@@ -29,13 +37,13 @@ static void divide(struct account *a, const struct part *on, const struct part *
 	struct part *part;
 
 	for (size_t i = 0; i < n; i++)
-		among += is_same_program(on, &samples[i]) ? samples[i].ns : 0;
-	if (!among) {
+		among += is_of(on, &samples[i]) ? samples[i].ns : 0;
+	if (!among && on->ns) {
 		part = plumb_append(a->parts, a->n);
 		*part = *on;
 	}
 	for (size_t i = 0; i < n && among; i++) {
-		if (!is_same_program(on, &samples[i]))
+		if (!is_of(on, &samples[i]))
 			continue;
 		part = plumb_append(a->parts, a->n);
 		*part = samples[i];
@@ -218,6 +226,10 @@ static void add_row(struct account *a, const struct plumb_report *r, const struc
 	}
 	if (key->kind == WALL_ON) {
 		part = part_add(on, life, row->sum, row->count);
+		part->cause = CAUSE_ON;
+	} else if (key->kind == WALL_INTERRUPT) {
+		part_add(on, life, row->sum, row->count)->cause = CAUSE_IRQ;
+		part = part_add(on, life, -(int64_t)row->sum, 0);
 		part->cause = CAUSE_ON;
 	} else if (key->kind == WALL_BEFORE) {
 		part = part_add(a, life, row->sum, row->count);

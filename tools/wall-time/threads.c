@@ -270,7 +270,8 @@ static void add_rows(struct lives *lives, const struct plumb_snapshot *snap)
 		if (!snap->rows[i].slot)
 			continue;
 		life = add(lives, key->stack.who.pid, key->stack.who.tid);
-		life->in_rows = key->kind == WALL_SAMPLE ? 0 : snap->rows[i].sum;
+		if (key->kind != WALL_SAMPLE && key->kind != WALL_INTERRUPT)
+			life->in_rows = snap->rows[i].sum;
 		memcpy(life->comm, key->stack.who.comm, sizeof(life->comm));
 	}
 }

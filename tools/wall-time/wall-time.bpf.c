@@ -32,6 +32,7 @@ struct wall_thread {
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/sched/meanwhile.bpf.h>
+#include <plumb/bpf/sched/irq-time.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/stack/again.bpf.h>
@@ -105,6 +106,15 @@ static __always_inline __u64 first_seen(struct task_struct *task, bool *is_new)
 	return changed > from ? changed : from;
 }
 
+/* The current thread was interrupted since this was last called. */
+static __always_inline void add_interrupts(void)
+{
+	__u64 ns = irq_time_take();
+
+	if (ns)
+		add_plain(WALL_INTERRUPT, ns);
+}
+
 /*
  * Add the time of the current thread until END, at most NOW, when it has a CPU.
  */
@@ -152,6 +162,7 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	t->how = WALL_NEVER_LEFT;
 	if (end > came)
 		add_plain(WALL_ON, end - came);
+	add_interrupts();
 	t->until = end > came ? end : came;
 	t->ran = sched_ran(task);
 }
@@ -287,6 +298,7 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	if (current_host_tid(task))
 		leaves(ctx, task, cpu, now);
 	sched_switched(ctx, task, cpu, now);
+	irq_time_take();
 	return 0;
 }
 
@@ -373,6 +385,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	t = inflight_get(task);
 	if (t && t->busy)
 		return 0;
+	/* A thread that never leaves its CPU has rows of what it did there, too. */
+	if (!t || !t->out)
+		add_interrupts();
 	key.stack.what = registers_call(task) & WALL_CALL;
 	key.stack.kernel = stack_number(ctx, 0, cpu);
 	key.stack.user = stack_user(ctx, task, cpu, &key.stack.tgid);

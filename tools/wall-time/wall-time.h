@@ -9,6 +9,7 @@
 /* What a row has the time of. */
 enum wall_kind {
 	WALL_ON,        /* on a CPU */
+	WALL_INTERRUPT, /* interrupted there: a part of WALL_ON */
 	WALL_SAMPLE,    /* nothing: it counts samples that were taken there */
 	WALL_ASLEEP,    /* until it was woken */
 	WALL_STOPPED,   /* by a signal or a debugger */

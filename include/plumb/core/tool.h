@@ -38,7 +38,7 @@ struct plumb_snapshot;
 struct plumb_stacking;
 struct syscall_config;
 
-#define PLUMB_MAX_HOOKS 14
+#define PLUMB_MAX_HOOKS 24
 #define PLUMB_HOOK_NAME 256
 
 /* The options with which a mechanism opens its skeleton: the types of --btf. */
