@@ -63,7 +63,7 @@ for tool in build/bin/*; do
 	# Those that tell who had I/O on the disks that threads waited for.
 	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 90000))
 	# Those that walk user stacks by unwind tables, in programs of several kinds.
-	[[ $name != @(skb-alloc|syscall-slower) ]] || limit=3250000
+	[[ $name != @(skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
 	# Those that look for waits on the way out in the programs for each form of sessions.
 	[[ $name != tcp-sendmsg-lat ]] || limit=2930000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.

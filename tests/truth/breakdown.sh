@@ -22,6 +22,15 @@ run() {
 	go turns
 	detach apart
 
+	# Calls that are made in a known function.
+	start pipe stays pipe 3 97
+	attach callers -s read -p "$pid"
+	launch callers-text -s read -p "$pid"
+	await 30 is_tracing callers-text
+	attach no-callers -s read -p "$pid" --user-stacks=none
+	go pipe
+	detach callers callers-text no-callers
+
 	# Few samples, or none.
 	launch rare -F 1 -s getrandom -- inside 1 512 0 0
 	finish rare "$tool"
@@ -108,6 +117,21 @@ exact() {
 	holds "all times are those of the calls, exactly, $1" "$2.json" "$trees"'
 		$last | exact and (.tree | nested)' --argjson truth '[{"calls":[]}]'
 	sound "of $1" "$2.json"
+}
+
+check_callers() {
+	exact "of calls whose user stacks are taken" callers
+	evidence callers.json callers.err pipe.truth
+	holds "the time of calls is below the function of the program that makes them" callers.json '$truth[0].calls[0] as $t
+		| [$last.rows[] | select(.off_cpu and any(.stack[]; .frame == "stay_in_pipe"))]
+		| (map(.calls) | add) == $t.count and (map(.off_cpu) | add) >= 0.999 * $t.sum[0] and (map(.off_cpu) | add) <= $t.sum[1] * 1.001
+			and all(.[]; .stack[-1].frame | test("clone"))' --slurpfile truth pipe.truth
+	holds "... and whole" callers.json '$last.user_stacks | .whole >= 97 and .whole >= 0.95 * ([.[]] | add)'
+	claim "... in a line of the table" awk '/CALLED FROM$/ { told = 1 }
+		told && $1 + 0 > 90 && /%  .*read.* < stay_in_pipe < / { found = 1 }
+		END { exit !found }' callers-text.json
+	evidence no-callers.json no-callers.err
+	holds "--user-stacks=none: no such rows" no-callers.json 'all($last.rows[]; has("off_cpu") | not) and $last.calls > 90'
 }
 
 check_both() {
@@ -235,6 +259,7 @@ check() {
 	crowded=true
 	is "the workloads ended well" "$(cat two.status turns.status long.status sender.status single.status many.status \
 		steps.status sleepers.status | tr '\n' ' ')" "0 0 0 0 0 0 0 0 "
+	check_callers
 	check_both
 	check_apart
 	check_chosen

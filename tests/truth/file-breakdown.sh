@@ -153,6 +153,10 @@ run() {
 		open_gate "$workload" end
 		finish "$workload" "$(cat "$workload.pid")"
 	done
+	start stays stays pipe 3 23
+	attach stacks --slower=1ms --stacks -p "$pid"
+	go stays
+	detach stacks
 	[ -e /modules/null_blk.ko ] || { stopped && lines; } # the same on all kernels
 	rm -rf files
 }
@@ -345,6 +349,11 @@ check() {
 	counts_once pipe
 	each_thread "... a sleep in a pipe is not explained" pipe '
 		.r.key.fs == "pipefs" and .r.key.disk == "-" and .p.unexplained >= .t.sum * 0.5 and (.p | asleep == .unexplained)'
+	evidence stacks.json stacks.err stays.truth
+	holds "--stacks: each slow call has the function of the program that made it" stacks.json '
+		[$all[].call | select(. and .syscall == "read" and .fs == "pipefs")] | length >= $truth[0].calls[0].count
+		and all(.[]; (.stack | map(.frame) | index("stay_in_pipe")) and (.stack[-1].frame | test("clone")) and all(.stack[]; .kernel | not))' \
+		--slurpfile truth stays.truth
 	if [ ! -e null.skip ]; then
 		check_disks
 		if [ -e ext4.skip ]; then skip "ext4 on a delayed disk" "$(cat ext4.skip)"; else check_files null 20000000; fi

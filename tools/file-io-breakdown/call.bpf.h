@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <plumb/bpf/stack/stack.bpf.h>
 #include "disk.bpf.h"
 
 struct io_call {
@@ -29,6 +30,8 @@ struct io_call {
 	__u32 dev;
 	__u32 of_fs; /* the file is one of a file system */
 	__u32 to;    /* the disk of its last I/O */
+	__s32 user;  /* the stack where it was made; PLUMB_LOST_STACK: not taken yet */
+	__u32 tgid;  /* of that */
 	__u32 pad;
 	__u64 task; /* address: for the loader */
 };
@@ -136,6 +139,8 @@ static __always_inline void call_begin(struct io_call *c, __u64 now)
 	c->bios = c->in_device = c->flushes = c->held = 0;
 	c->done = 0;
 	c->other.tid = c->to = 0;
+	c->user = PLUMB_LOST_STACK;
+	c->tgid = 0;
 	for (i = 0; i < IO_PARTS; i++)
 		c->slept[i] = c->ns[i] = 0;
 }

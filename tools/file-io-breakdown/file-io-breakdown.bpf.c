@@ -79,6 +79,16 @@ static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task
 	return of_fs ? IO_WAITS_FS_ONLY : IO_WAITS;
 }
 
+const volatile __u32 io_stacks = 0; /* --stacks */
+
+/* Once in a call, if it leaves the CPU. */
+static __always_inline void take_stack(void *ctx, struct io_call *c, struct task_struct *task)
+{
+	if (!io_stacks || c->user != PLUMB_LOST_STACK)
+		return;
+	c->user = stack_user(ctx, task, bpf_get_smp_processor_id(), &c->tgid);
+}
+
 static __always_inline void split_begins(struct call_thread *t)
 {
 	call_begin(&t->own, bpf_ktime_get_ns());
@@ -89,6 +99,7 @@ static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, st
 {
 	__u32 waits, dev;
 
+	take_stack(ctx, &t->own, task);
 	if (t->preempted)
 		return;
 	waits = wait_of(ctx, task, t->own.of_fs, t->own.dev);
@@ -190,6 +201,8 @@ static __always_inline void describe(struct io_record *r, const struct call_thre
 	r->nr = call;
 	r->abi = call >> 32;
 	r->cpu = cpu;
+	r->user = t->own.user;
+	r->tgid = t->own.tgid;
 	describe_waits(&r->waited, &t->own);
 	bpf_get_current_comm(r->comm, sizeof(r->comm));
 }
@@ -288,6 +301,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 
 	return_call(return_registers(task), &nr, &ret);
 	parts_of(t, h->call.waited.off);
+	take_stack(ctx, &t->own, task);
 	describe(&h->call, t, task, t->call, ret, cpu);
 	h->call.ns = t->ret.ns;
 	return_count(h, &t->ret, cpu, -1);

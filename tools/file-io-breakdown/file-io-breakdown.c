@@ -15,6 +15,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/untimed.h>
 #include <plumb/user/hook-try.h>
@@ -40,6 +41,8 @@ static struct block_hooks hooks;
 static const struct io_counts *counts;
 static uint32_t unseen_parts; /* parts: 1 << enum io_part */
 static struct bpf_object *live;
+static bool stacks;
+static struct plumb_tool tool;
 
 _Static_assert(IO_ALL_PARTS <= PLUMB_MAX_PARTS, "a row has room for all parts");
 
@@ -96,6 +99,7 @@ static void select_calls(void)
 /* clang-format off */
 static const struct plumb_option options[] = {
 	{"slower", 0, "TIME", "also print each call that takes at least TIME (10us, 1.5ms, 2s)", 40, .time = &config.slower_ns},
+	{"stacks", 0, NULL, "with --slower, also print where in user code each call was made", 40, .given = &stacks},
 	PLUMB_OPTION_NO_RETURN("call"),
 	{0},
 };
@@ -105,6 +109,11 @@ static void complete(struct plumb_options *o)
 {
 	select_calls();
 	plumb_cgroup_retain();
+	if (stacks && config.slower_ns == UINT64_MAX)
+		plumb_usage_error("--stacks takes --slower");
+	if (!stacks)
+		tool.stacking = NULL;
+	io_slow_calls_have_stacks(stacks);
 }
 
 static int prepare(struct plumb_options *o)
@@ -134,6 +143,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
+	skel->rodata->io_stacks = stacks;
 	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
 	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
 	if (!calibration) {
@@ -276,47 +286,47 @@ static const struct plumb_ring rings[] = {
 	{},
 };
 
+static struct plumb_tool tool = {
+	.card.name = "file-io-breakdown",
+	.card.summary = "Divide the time of reads, writes and fsyncs among CPU, run queue, "
+			"page cache, file system, block queue and device.",
+	.card.about = "hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+		      "           tracepoints (stable); raw tracepoints sched_switch,\n"
+		      "           sched_waking (stable-ish), block_bio_queue,\n"
+		      "           block_bio_complete, block_split, block_bio_remap,\n"
+		      "           block_rq_issue, block_rq_requeue, block_rq_complete\n"
+		      "           (stable-ish)\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "fire rate: 1,000 to 1,000,000 calls a second on a busy machine\n"
+		      "cost:      measured at each start, see the footer; all other system\n"
+		      "           calls of the machine are slower too, by some 30 ns\n",
+	.options.list = options,
+	.options.complete = complete,
+	.options.syscalls = &plumb_syscalls,
+	.keys.n_fields = N_FIELDS,
+	.keys.size = sizeof(struct io_key),
+	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_SYSCALL | IO_BY_FS | IO_BY_DISK,
+	.keys.max = 64,
+	.keys.records_cgroup = true,
+	.measure.errors = true,
+	.measure.parts = io_parts,
+	.measure.n_parts = IO_ALL_PARTS,
+	.measure.unseen_parts = &unseen_parts,
+	.measure.split_by = &plumb_splitting,
+	.measure.always_split = true,
+	.view.footer = print_counts,
+	.view.report_json = counts_json,
+	.overhead.syscalls = true,
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.prepare = prepare,
+	.rings = rings,
+	.inflight = &inflight,
+	.stacking = &plumb_stacking_own, /* with --stacks */
+};
+
 int main(int argc, char **argv)
 {
-	struct plumb_tool tool = {
-		.card.name = "file-io-breakdown",
-		.card.summary = "Divide the time of reads, writes and fsyncs among CPU, run queue, "
-				"page cache, file system, block queue and device.",
-		.card.about =
-			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
-			"           tracepoints (stable); raw tracepoints sched_switch,\n"
-			"           sched_waking (stable-ish), block_bio_queue,\n"
-			"           block_bio_complete, block_split, block_bio_remap,\n"
-			"           block_rq_issue, block_rq_requeue, block_rq_complete\n"
-			"           (stable-ish)\n"
-			"kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
-			"fire rate: 1,000 to 1,000,000 calls a second on a busy machine\n"
-			"cost:      measured at each start, see the footer; all other system\n"
-			"           calls of the machine are slower too, by some 30 ns\n",
-		.options.list = options,
-		.options.complete = complete,
-		.options.syscalls = &plumb_syscalls,
-		.keys.fields = fields(),
-		.keys.n_fields = N_FIELDS,
-		.keys.size = sizeof(struct io_key),
-		.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_SYSCALL | IO_BY_FS | IO_BY_DISK,
-		.keys.max = 64,
-		.keys.records_cgroup = true,
-		.measure.errors = true,
-		.measure.parts = io_parts,
-		.measure.n_parts = IO_ALL_PARTS,
-		.measure.unseen_parts = &unseen_parts,
-		.measure.split_by = &plumb_splitting,
-		.measure.always_split = true,
-		.view.footer = print_counts,
-		.view.report_json = counts_json,
-		.overhead.syscalls = true,
-		.mechanisms.list = mechanisms,
-		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-		.lifecycle.prepare = prepare,
-		.rings = rings,
-		.inflight = &inflight,
-	};
-
+	tool.keys.fields = fields();
 	return plumb_main(argc, argv, &tool);
 }

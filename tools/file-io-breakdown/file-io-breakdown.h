@@ -90,7 +90,10 @@ struct io_record {
 	__u64 cgroup;
 	__u32 pid, tid;
 	__u32 nr, abi;
-	__u32 cpu, pad;
+	__u32 cpu;
+	/* With --stacks: the user stack (stacks.h) where it was made, of this process. */
+	__s32 user;
+	__u32 tgid, pad;
 	char comm[PLUMB_COMM_LEN];
 };
 

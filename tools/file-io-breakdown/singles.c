@@ -10,12 +10,19 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/thread.h>
+#include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 static const struct io_so_far *so_far;
+static bool have_stacks;
+
+void io_slow_calls_have_stacks(bool have)
+{
+	have_stacks = have;
+}
 
 void singles_use(const struct io_so_far *result)
 {
@@ -115,6 +122,27 @@ static void print_heading(FILE *out)
 	fprintf(out, " %6s COMM/TID CALL; PARTS\n", "TOOK");
 }
 
+static void name_frames(struct plumb_frames *f, const struct io_record *c)
+{
+	const struct plumb_stack_key key = {
+		.kernel = PLUMB_NO_STACK,
+		.user = c->tgid ? c->user : PLUMB_NO_STACK,
+		.tgid = c->tgid,
+	};
+
+	plumb_frames_name(f, io_slow_calls.run->instance.bpf.object, &key);
+}
+
+static void print_stack(const struct io_record *c, FILE *out)
+{
+	struct plumb_frames f;
+
+	name_frames(&f, c);
+	for (size_t i = 0; i < f.n; i++)
+		fprintf(out, "    %s\n", f.text[i]);
+	plumb_frames_free(&f);
+}
+
 static void print(const void *record, FILE *out)
 {
 	const struct io_record *c = record;
@@ -133,11 +161,14 @@ static void print(const void *record, FILE *out)
 	if (c->waited.other.tid)
 		print_other(&c->waited.other, out);
 	fputc('\n', out);
+	if (have_stacks)
+		print_stack(c, out);
 }
 
 static void add_json(const void *record, json_t *j)
 {
 	const struct io_record *c = record;
+	struct plumb_frames f;
 	char text[4096];
 
 	json_object_set_new(j, "pid", json_integer(c->pid));
@@ -153,6 +184,11 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "ret", json_integer(c->ret));
 	/* A call that was slow before its way out has its record before that. */
 	add_parts(j, &c->waited, c->ns, c->waited.off[IO_RETURN], c->waited.other.tid);
+	if (!have_stacks)
+		return;
+	name_frames(&f, c);
+	json_object_set_new(j, "stack", plumb_frames_json(&f));
+	plumb_frames_free(&f);
 }
 
 struct plumb_in_order io_slow_calls = {

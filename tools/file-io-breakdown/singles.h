@@ -15,6 +15,8 @@
 extern const struct plumb_part_name io_parts[IO_ALL_PARTS];
 
 extern struct plumb_in_order io_slow_calls;
+/* Whether they have user stacks. */
+void io_slow_calls_have_stacks(bool have);
 
 /* RESULT: of the program call_so_far, mapped. */
 void singles_use(const struct io_so_far *result);

@@ -22,7 +22,7 @@ static const struct plumb_stack_key *key_of(const struct plumb_row *row)
 
 static const char *name_of(uint32_t what, char *text, size_t size)
 {
-	what &= ~BREAKDOWN_CALLS;
+	what &= ~(BREAKDOWN_CALLS | BREAKDOWN_CALLERS);
 	return plumb_syscall_name(what & ((1U << BREAKDOWN_ABI_SHIFT) - 1),
 				  what >> BREAKDOWN_ABI_SHIFT, text, size);
 }
@@ -30,6 +30,11 @@ static const char *name_of(uint32_t what, char *text, size_t size)
 bool row_is_calls(const struct plumb_row *row)
 {
 	return key_of(row)->what & BREAKDOWN_CALLS;
+}
+
+bool row_is_callers(const struct plumb_row *row)
+{
+	return !row_is_calls(row) && key_of(row)->what & BREAKDOWN_CALLERS;
 }
 
 const char *row_syscall(const struct plumb_row *row, char *text, size_t size)
@@ -66,8 +71,11 @@ struct calls *calls_of(const struct plumb_snapshot *snap)
 		abort();
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct plumb_row *row = &snap->rows[i];
-		struct call *c = row->slot ? find(calls, key_of(row)->what) : NULL;
+		struct call *c;
 
+		if (row_is_callers(row))
+			continue;
+		c = row->slot ? find(calls, key_of(row)->what) : NULL;
 		if (!c) {
 			some_lost = row->counters[1];
 		} else if (row_is_calls(row)) {

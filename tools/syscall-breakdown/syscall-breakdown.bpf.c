@@ -23,6 +23,9 @@ struct places {
 	__u32 n_on, n_off;
 	__u32 on_elsewhere; /* samples */
 	bool ended;         /* the call has: samples would be of the exit program */
+	bool has_caller;    /* the next two are known */
+	__s32 caller;       /* the user stack */
+	__u32 tgid;         /* of that */
 	__s32 here;         /* the stack when it last left the CPU */
 	struct place_on on[BREAKDOWN_ON];
 	struct place_off off[BREAKDOWN_OFF];
@@ -39,8 +42,11 @@ struct held_call {
 	__u64 ns, waited; /* as of its end, or of the wait before */
 	__u32 what;
 	__s32 kernel; /* the stack at which it is held */
-	bool first;   /* it was counted in the first pass */
+	__s32 caller;
+	__u32 tgid;
+	bool first; /* it was counted in the first pass */
 	bool filtered;
+	bool is_new;          /* the call is in no row of a user stack */
 	struct places places; /* if FILTERED */
 };
 #define RETURN_CALL held_call
@@ -74,14 +80,28 @@ PLACE_OF(place_off, off, n_off, BREAKDOWN_OFF)
 static __always_inline void split_begins(struct call_thread *t)
 {
 	t->own.n_on = t->own.n_off = t->own.on_elsewhere = 0;
-	t->own.ended = false;
+	t->own.ended = t->own.has_caller = false;
 	t->own.off_elsewhere = (struct place_off){.kernel = PLUMB_LOST_STACK};
+}
+
+/* Once in a call, if there is something to tell of where it was made. */
+static __always_inline void take_caller(void *ctx, struct places *p, struct task_struct *task,
+					__u32 cpu)
+{
+	if (p->has_caller)
+		return;
+	p->has_caller = true;
+	p->tgid = 0;
+	p->caller = stack_user(ctx, task, cpu, &p->tgid);
 }
 
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
-	t->own.here = stack_number(ctx, 0, bpf_get_smp_processor_id());
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	t->own.here = stack_number(ctx, 0, cpu);
+	take_caller(ctx, &t->own, task, cpu);
 }
 
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
@@ -161,6 +181,29 @@ static __always_inline __u64 add_off(const struct place_off *p, __u32 what, __u6
 	return left - preempted_runq;
 }
 
+/* Of N calls that were made at a user stack. */
+static __always_inline void add_caller(__s32 caller, __u32 tgid, __u32 what, __u32 n, __u64 off_cpu,
+				       __u32 samples, __u32 cpu)
+{
+	struct plumb_stack_key key = {.user = caller,
+				      .kernel = PLUMB_NO_STACK,
+				      .tgid = tgid,
+				      .what = what | BREAKDOWN_CALLERS};
+	struct plumb_totals *totals;
+	__u32 slot;
+
+	if (caller < 0)
+		return;
+	key_find(&key, &slot);
+	totals = slot ? totals_of(slot, cpu) : NULL;
+	if (!totals)
+		return;
+	plumb_add(totals->counters[0], n);
+	plumb_add(totals->sum, off_cpu);
+	if (samples) /* of a constant 0 clang makes what 5.10 does not know */
+		atomic_add(&totals->counters[1], samples);
+}
+
 /* NULL: all slots are in use.  This row is added before any stack of its system call. */
 static __always_inline struct plumb_totals *totals_of_calls(__u32 what, __u32 cpu)
 {
@@ -196,6 +239,8 @@ static __noinline int add_call(const struct places *p, __u32 what, __u64 ns)
 	plumb_add(totals->sum, ns);
 	plumb_add(totals->counters[0], left);
 	atomic_add(&totals->counters[1], samples);
+	if (p->has_caller)
+		add_caller(p->caller, p->tgid, what, 1, ns - left, samples, cpu);
 	return 0;
 }
 
@@ -243,10 +288,17 @@ static __always_inline __u32 return_slot(struct call_thread *t,
 static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					struct return_held *h, __u32 cpu)
 {
+	bool had_caller;
+
 	h->call.ns = t->ret.ns;
 	h->call.waited = t->ret.waited;
 	h->call.what = what_of(t->call);
 	h->call.kernel = stack_number(ctx, 0, cpu);
+	had_caller = t->own.has_caller;
+	take_caller(ctx, &t->own, current_task(), cpu);
+	h->call.caller = t->own.caller;
+	h->call.tgid = t->own.tgid;
+	h->call.is_new = !had_caller && !t->ret.slot;
 	h->call.first = breakdown_pass == BREAKDOWN_FIRST;
 	h->call.filtered = t->ret.slot;
 	if (h->call.first)
@@ -258,7 +310,7 @@ static __always_inline bool return_undo(struct bpf_raw_tracepoint_args *ctx, str
 
 static __always_inline void add_wait(const struct return_held *h, __u32 cpu)
 {
-	__u64 waited = h->ret.waited - h->call.waited, ns = h->ret.ns - h->call.ns;
+	__u64 waited = h->ret.waited - h->call.waited, ns = h->ret.ns - h->call.ns, left;
 	struct plumb_totals *totals = totals_of_calls(h->call.what, cpu);
 	struct place_off place = {.kernel = h->call.kernel};
 
@@ -269,8 +321,9 @@ static __always_inline void add_wait(const struct return_held *h, __u32 cpu)
 	else
 		place.preempted_runq = waited;
 	plumb_add(totals->sum, ns);
-	ns = add_off(&place, h->call.what, ns, cpu);
-	plumb_add(totals->counters[0], ns);
+	left = add_off(&place, h->call.what, ns, cpu);
+	plumb_add(totals->counters[0], left);
+	add_caller(h->call.caller, h->call.tgid, h->call.what, h->call.is_new, ns - left, 0, cpu);
 }
 
 static __always_inline void return_redo(struct return_held *h, __u32 cpu)
@@ -321,6 +374,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!start || t->own.ended)
 		return 0;
 	kernel = stack_number(ctx, 0, cpu);
+	take_caller(ctx, &t->own, task, cpu);
 	place = place_on(&t->own, kernel);
 	/*
 	 * If the stack does not fit, its sample can still be recorded, provided that the call is

@@ -15,8 +15,9 @@
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscall-options.h>
 
-#include "tree.h"
+#include "callers.h"
 #include "inside.h"
+#include "tree.h"
 #include "syscall-breakdown.h"
 #include "syscall-breakdown.skel.h"
 
@@ -183,6 +184,7 @@ static void print(const struct plumb_report *r, FILE *out)
 		(unsigned long long)c.samples, c.samples == 1 ? " was" : "s were");
 	tree_print(tree, PERCENT, out);
 	calls_warn(calls, out);
+	callers_print(calls, r, out);
 	tree_free(tree);
 	calls_free(calls);
 }
@@ -201,8 +203,13 @@ static void row_json(json_t *json, const struct plumb_report *r, const struct pl
 		json_object_set_new(json, "samples", plumb_json_u64(row->counters[1]));
 		return;
 	}
-	json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
-	json_object_set_new(json, "preempted_runq", plumb_json_u64(row->counters[0]));
+	if (row_is_callers(row)) {
+		json_object_set_new(json, "off_cpu", plumb_json_u64(row->sum));
+		json_object_set_new(json, "calls", plumb_json_u64(row->counters[0]));
+	} else {
+		json_object_set_new(json, "blocked", plumb_json_u64(row->sum));
+		json_object_set_new(json, "preempted_runq", plumb_json_u64(row->counters[0]));
+	}
 	json_object_set_new(json, "samples", plumb_json_u64(row->counters[1]));
 	row_frames(&f, r, row);
 	json_object_set_new(json, "stack", plumb_frames_json(&f));
@@ -260,7 +267,7 @@ static struct plumb_tool tool = {
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.tick = tick,
-	.stacking = &plumb_stacking_own_kernel,
+	.stacking = &plumb_stacking_own,
 };
 
 int main(int argc, char **argv)

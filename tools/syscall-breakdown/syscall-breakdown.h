@@ -10,11 +10,15 @@
  * their count, total ns (sum), ns on the CPU (counters[0]), and the samples of all stacks
  * (counters[1]).
  *
- * plumb_stack_key.what is the system call's number, its table from bit BREAKDOWN_ABI_SHIFT on, and
- * in rows of all calls BREAKDOWN_CALLS.
+ * A row of a user stack is of the calls that were made there, if they were sampled or left the CPU:
+ * ns off the CPU (sum), their number (counters[0]) and samples (counters[1]).
+ *
+ * plumb_stack_key.what is the system call's number, its table at bit BREAKDOWN_ABI_SHIFT, and in
+ * rows of all calls BREAKDOWN_CALLS, in those of user stacks BREAKDOWN_CALLERS.
  */
 #define BREAKDOWN_CALLS     (1U << 31)
 #define BREAKDOWN_ABI_SHIFT 30
+#define BREAKDOWN_CALLERS   (1U << 29)
 
 /* The passes of --above: BREAKDOWN_FIRST only measures how long calls take. */
 enum breakdown_pass { BREAKDOWN_ALL, BREAKDOWN_FIRST, BREAKDOWN_ABOVE };

@@ -72,7 +72,9 @@ json_t *calls_json(const struct calls *calls);
 /* Print a line for each system call with too few samples to divide its time on the CPU. */
 void calls_warn(const struct calls *calls, FILE *out);
 
-/* Of a row: is it of calls, the name of its system call (if row->slot), the frames of its stack. */
+/* Of a row: is it of calls, or of those of a user stack; the name of its system call (if
+ * row->slot), the frames of its stack. */
 bool row_is_calls(const struct plumb_row *row);
+bool row_is_callers(const struct plumb_row *row);
 const char *row_syscall(const struct plumb_row *row, char *text, size_t size);
 void row_frames(struct plumb_frames *f, const struct plumb_report *r, const struct plumb_row *row);

@@ -210,7 +210,7 @@ static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t 
 	Dwarf_Frame *frame;
 	bool is_signal;
 
-	while (address < next && rows->n < UNWIND_ROWS_MAX && plumb_cpu_time() < deadline) {
+	while (cfi && address < next && rows->n < UNWIND_ROWS_MAX && plumb_cpu_time() < deadline) {
 		if (dwarf_cfi_addrframe(cfi, address, &frame))
 			break;
 		if (dwarf_frame_info(frame, &start, &end, &is_signal) < 0 || end <= address) {
@@ -266,15 +266,40 @@ static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t 
 	return row;
 }
 
+/* Adds the rows of all functions; false: they are of no use, or too many. */
+static bool add_functions(struct unwind_rows *rows, Elf *elf, const struct unwind_starts *starts,
+			  Dwarf_CFI *cfi, Dwarf_CFI *debug, uint64_t deadline)
+{
+	uint64_t end = 0, next;
+
+	for (size_t i = 0; i < starts->n; i++) {
+		const struct unwind_start *s = &starts->all[i];
+
+		if (s->is_debug && s->address < end) /* it is in both */
+			continue;
+		if (s->address < end || s->address < rows->base ||
+		    s->address - rows->base > UINT32_MAX || rows->n >= UNWIND_ROWS_MAX ||
+		    plumb_cpu_time() > deadline)
+			return false;
+		for (size_t j = i + 1; j < starts->n && starts->all[j].address == s->address; j++)
+			i = j;
+		next = i + 1 < starts->n ? starts->all[i + 1].address : UINT64_MAX;
+		end = add_function(rows, s->is_debug ? debug : cfi, s->address, next, deadline);
+		if (next > end && end - rows->base <= UINT32_MAX)
+			append(rows, end, without_table(elf, end, next));
+	}
+	return true;
+}
+
 struct unwind_rows unwind_rows_of(Elf *elf)
 {
 	const uint64_t deadline = plumb_cpu_time() + LONGEST;
 	struct unwind_rows rows = {};
-	uint64_t end = 0, next;
-	struct rlimit memory;
+	Dwarf_CFI *cfi, *debug;
 	struct unwind_starts starts;
+	struct rlimit memory;
 	GElf_Ehdr header;
-	Dwarf_CFI *cfi;
+	Dwarf *dwarf;
 
 	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || !lowest_address(elf, &rows.base))
@@ -282,21 +307,14 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 	limit_memory(&memory);
 	starts = unwind_starts_of(elf);
 	cfi = starts.n ? dwarf_getcfi_elf(elf) : NULL;
-	for (size_t i = 0; cfi && i < starts.n; i++) {
-		next = i + 1 < starts.n ? starts.all[i + 1] : UINT64_MAX;
-		/* It is of no use if it is not sorted, or too long. */
-		if (starts.all[i] < end || starts.all[i] < rows.base ||
-		    starts.all[i] - rows.base > UINT32_MAX || rows.n >= UNWIND_ROWS_MAX ||
-		    plumb_cpu_time() > deadline) {
-			free(rows.all);
-			rows = (struct unwind_rows){.is_too_large = rows.n >= UNWIND_ROWS_MAX ||
-								    plumb_cpu_time() > deadline};
-			break;
-		}
-		end = add_function(&rows, cfi, starts.all[i], next, deadline);
-		if (next > end && end - rows.base <= UINT32_MAX)
-			append(&rows, end, without_table(elf, end, next));
+	dwarf = starts.has_debug ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+	debug = dwarf ? dwarf_getcfi(dwarf) : NULL;
+	if (!add_functions(&rows, elf, &starts, cfi, debug, deadline)) {
+		free(rows.all);
+		rows = (struct unwind_rows){.is_too_large = rows.n >= UNWIND_ROWS_MAX ||
+							    plumb_cpu_time() > deadline};
 	}
+	dwarf_end(dwarf);
 	if (cfi)
 		dwarf_cfi_end(cfi);
 	free(starts.all);

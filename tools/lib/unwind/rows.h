@@ -18,7 +18,8 @@ struct unwind_rows {
 };
 
 /*
- * Makes the rows of ELF's .eh_frame; none, if it has no such table, or one that is not sorted or
- * not understood.  Whatever the file contains, it takes no more than a bounded time.
+ * Makes the rows of ELF's .eh_frame, and of its .debug_frame for functions that are only there;
+ * none, if it has no such tables, or some that are not understood.  Whatever the file contains, it
+ * takes no more than a bounded time.
  */
 struct unwind_rows unwind_rows_of(Elf *elf);

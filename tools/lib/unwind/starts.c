@@ -35,16 +35,21 @@ static void read_header(const Elf_Data *data, uint64_t address, struct unwind_st
 		n = (data->d_size - HEADER_SIZE) / 8;
 	for (at += HEADER_SIZE; s->n < n; at += 8) {
 		memcpy(&distance, at, sizeof(distance));
-		*plumb_append(s->all, s->n) = address + (int64_t)distance;
+		*plumb_append(s->all, s->n) =
+			(struct unwind_start){.address = address + (int64_t)distance};
 	}
 }
 
-/* Programs that are linked statically have no header, only the table itself. */
-static const Elf_Data *find_table(Elf *elf, GElf_Shdr *header)
+/* The table itself, decompressed. */
+static const Elf_Data *find_table(Elf *elf, const char *name, GElf_Shdr *header)
 {
-	Elf_Scn *section = plumb_elf_section(elf, ".eh_frame", header);
+	Elf_Scn *section = plumb_elf_section(elf, name, header);
 
-	return section && header->sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
+	if (!section || header->sh_type == SHT_NOBITS)
+		return NULL;
+	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+		return NULL;
+	return elf_rawdata(section, NULL);
 }
 
 /* How a common entry says that addresses are written: after "R" of its augmentation, here "zR". */
@@ -92,13 +97,17 @@ static bool read_start(const uint8_t *start, const Elf_Data *data, uint64_t addr
 	return !(encoding & 0x70) || (encoding & 0x70) == DW_EH_PE_pcrel;
 }
 
-static int by_value(const void *a, const void *b)
+/* Of two at one address, the one in .eh_frame comes first. */
+static int by_address(const void *a, const void *b)
 {
-	const uint64_t *p = a, *q = b;
+	const struct unwind_start *p = a, *q = b;
 
-	return (*p > *q) - (*p < *q);
+	if (p->address != q->address)
+		return p->address < q->address ? -1 : 1;
+	return p->is_debug - q->is_debug;
 }
 
+/* ADDRESS: that of .eh_frame; 0: it is .debug_frame, in which addresses are whole. */
 static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct unwind_starts *s)
 {
 	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
@@ -107,10 +116,12 @@ static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct 
 	Dwarf_Off at = 0, next, ignored;
 	Dwarf_CFI_Entry entry, cie;
 
-	for (; !dwarf_next_cfi(ident, (Elf_Data *)data, true, at, &next, &entry); at = next) {
+	for (; !dwarf_next_cfi(ident, (Elf_Data *)data, address, at, &next, &entry); at = next) {
 		if (dwarf_cfi_cie_p(&entry))
 			continue;
-		if (entry.fde.CIE_pointer != known) {
+		if (!address) {
+			encoding = DW_EH_PE_absptr;
+		} else if (entry.fde.CIE_pointer != known) {
 			known = entry.fde.CIE_pointer;
 			encoding = DW_EH_PE_omit;
 			if (!dwarf_next_cfi(ident, (Elf_Data *)data, true, known, &ignored, &cie) &&
@@ -119,10 +130,9 @@ static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct 
 		}
 		if (s->n < UNWIND_ROWS_MAX &&
 		    read_start(entry.fde.start, data, address, encoding, &value))
-			*plumb_append(s->all, s->n) = value;
+			*plumb_append(s->all, s->n) =
+				(struct unwind_start){.address = value, .is_debug = !address};
 	}
-	if (s->n)
-		qsort(s->all, s->n, sizeof(*s->all), by_value);
 }
 
 struct unwind_starts unwind_starts_of(Elf *elf)
@@ -140,8 +150,17 @@ struct unwind_starts unwind_starts_of(Elf *elf)
 		if (data)
 			read_header(data, segment.p_vaddr, &s);
 	}
-	data = s.n ? NULL : find_table(elf, &header);
-	if (data)
+	/* Programs that are linked statically have no header. */
+	data = s.n ? NULL : find_table(elf, ".eh_frame", &header);
+	if (data && header.sh_addr)
 		read_table(elf, data, header.sh_addr, &s);
+	n = s.n;
+	/* Code that is built with debugging information may have its table only there. */
+	data = find_table(elf, ".debug_frame", &header);
+	if (data)
+		read_table(elf, data, 0, &s);
+	s.has_debug = s.n > n;
+	if (s.n)
+		qsort(s.all, s.n, sizeof(*s.all), by_address);
 	return s;
 }

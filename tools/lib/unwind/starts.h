@@ -3,12 +3,19 @@
 #pragma once
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct unwind_start {
+	uint64_t address;
+	bool is_debug; /* it is in .debug_frame, and not in .eh_frame */
+};
+
 struct unwind_starts {
-	uint64_t *all; /* sorted, if the file is as it should be; the caller's */
+	struct unwind_start *all; /* by address; the caller's */
 	size_t n;
+	bool has_debug; /* some are */
 };
 
 struct unwind_starts unwind_starts_of(Elf *elf);
