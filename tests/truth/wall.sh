@@ -299,7 +299,7 @@ check() {
 	known memory memory.high 2
 	if known mutex thread 7; then
 		by mutex thread '.held_by.comm == "c-holder" and .syscall == "futex"' "the thread that held the mutex is named"
-		judge of-mutex mutex thread 'must([rows[].key.start] + [$all[].rows[] | select(.by.comm == "c-holder").by.start] | length > 0 and all(.[]; . == "run"))' \
+		judge of-mutex mutex thread 'must([rows[] | select(.cause == $cause).key.start] + [$all[].rows[] | select(.by.comm == "c-holder").by.start] | length > 0 and all(.[]; . == "run"))' \
 			"... and the function with which they were started"
 		sentence "... in the sentence, too" mutex 'waiting for another of its threads \(futex \(lock\); c-holder/[0-9]+ \(run\) held it'
 	fi

@@ -4,13 +4,10 @@
 
 #include <plumb/split/heads.h>
 
-/* TID waits for NS in WHAT, and WAKER ends that. */
-#define WAIT(what, tid, ns, waker)                                                                 \
-	{                                                                                          \
-		(what), (tid), (waker), (ns), "of " #waker                                         \
-	}
+/* TID waits five times in WHAT, NS in all, and WAKER ends that. */
+#define WAIT(what, tid, ns, waker) {(what), (tid), (waker), (ns), 5, "of " #waker}
 
-static void who_waits_least_is_the_head(void **state)
+static void who_ends_most_is_the_head(void **state)
 {
 	/* 7 holds it, and 1 to 3 pass it on. */
 	const struct plumb_ended_wait waits[] = {
@@ -67,6 +64,15 @@ static void a_place_of_two_locks_has_two(void **state)
 	free(heads);
 }
 
+static void few_waits_tell_nothing(void **state)
+{
+	const struct plumb_ended_wait waits[] = {{1, 1, 7, 1000, 4, NULL}};
+	size_t n;
+
+	free(plumb_heads_of(waits, 1, &n));
+	assert_int_equal(n, 0);
+}
+
 static void equals_have_none(void **state)
 {
 	const struct plumb_ended_wait waits[] = {
@@ -84,9 +90,10 @@ static void equals_have_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_waits_least_is_the_head),
+		cmocka_unit_test(who_ends_most_is_the_head),
 		cmocka_unit_test(places_have_their_own),
 		cmocka_unit_test(a_place_of_two_locks_has_two),
+		cmocka_unit_test(few_waits_tell_nothing),
 		cmocka_unit_test(equals_have_none),
 	};
 

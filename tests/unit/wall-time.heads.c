@@ -17,6 +17,7 @@ static struct part wait(uint32_t what, uint32_t waiter, uint32_t waker, int64_t 
 			     .place = "",
 			     .tid = waiter,
 			     .ns = ns,
+			     .count = 5,
 			     .other = {.tid = waker}};
 }
 

@@ -104,7 +104,8 @@ static void begin_read(void)
 		die("pwrite: %s", strerror(errno));
 }
 
-#define AT_ONCE 8 /* times FILE_BYTES: so that what a switch takes is little beside a sleep */
+/* As much as makes what a switch takes small beside a sleep; of reads one time FILE_BYTES. */
+#define AT_ONCE 8 /* times FILE_BYTES */
 
 static void write_to_disk(struct worker *w)
 {
@@ -127,7 +128,7 @@ static void read_disk(struct worker *w)
 
 	while (now_ns() < w->until) {
 		began = clocks_now();
-		if (pread(file, blocks, BLOCK, w->count * 13 * BLOCK % FILE_BYTES) != BLOCK)
+		if (pread(file, blocks, FILE_BYTES, 0) != FILE_BYTES)
 			die("pread: %s", strerror(errno));
 		add_sleep(w, &began);
 	}

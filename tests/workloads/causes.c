@@ -80,18 +80,22 @@ static void *run(void *arg)
 	const bool at_once = !strcmp(cause->name, "spin");
 	struct worker *w = arg;
 	struct clocks began, passed;
+	uint64_t stolen;
 
 	rename_self(w->comm);
 	w->tid = own_tid();
 	ready++;
 	if (!at_once)
 		gate("go");
+	stolen = stolen_so_far();
 	began = clocks_now();
 	w->until = at_once ? UINT64_MAX : began.wall + duration;
 	w->work(w);
 	passed = clocks_since(&began);
 	if (!w->whole.wall)
 		w->whole = passed;
+	if (w->slept)
+		w->low -= stolen_so_far() - stolen;
 	done++;
 	gate("end");
 	w->delay_of_life = delay_so_far();

@@ -24,6 +24,7 @@ struct worker {
 	uint64_t delay_of_life;
 	uint64_t count;
 	int64_t low, high; /* bounds of the time that is due to the cause, ns */
+	bool slept;        /* it is that of sleeps */
 };
 
 static _Thread_local int schedstat = -1;
@@ -88,6 +89,20 @@ static inline void add_sleep(struct worker *w, const struct clocks *began)
 	w->low += asleep;
 	w->high += asleep;
 	w->count++;
+	w->slept = true;
+}
+
+/* ns that a hypervisor had the CPUs: time on the CPU that the kernel's account of a thread lacks.
+ */
+static inline uint64_t stolen_so_far(void)
+{
+	unsigned long long ticks = 0;
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (!f || fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+		die("/proc/stat is not as expected");
+	fclose(f);
+	return ticks * (1000000000ULL / sysconf(_SC_CLK_TCK));
 }
 
 /* The thread had a CPU since BEGAN.  A hypervisor's use of that is in the second, not in the first.

@@ -8,51 +8,10 @@
 
 #include "heads.h"
 #include "idle.h"
+#include "on-cpu.h"
 #include "parts.h"
 #include "quota.h"
 #include "threads.h"
-
-/* --- the time on the CPU, by samples --- */
-
-static bool is_same_program(const struct part *a, const struct part *b)
-{
-	return !memcmp(a->comm, b->comm, sizeof(a->comm)) && !strcmp(a->start, b->start);
-}
-
-/* Whether SAMPLE shows what threads did in the time of ON, which is that of interrupts or all else.
- */
-static bool is_of(const struct part *on, const struct part *sample)
-{
-	return is_same_program(on, sample) &&
-	       (on->cause == CAUSE_IRQ) == (sample->cause == CAUSE_IRQ);
-}
-
-/*
- * Divides the time ON the CPU of all threads that do the same among their SAMPLES, the parts of
- * which count them.
- */
-static void divide(struct account *a, const struct part *on, const struct part *samples, size_t n)
-{
-	int64_t among = 0, before = 0;
-	struct part *part;
-
-	for (size_t i = 0; i < n; i++)
-		among += is_of(on, &samples[i]) ? samples[i].ns : 0;
-	if (!among && on->ns) {
-		part = plumb_append(a->parts, a->n);
-		*part = *on;
-	}
-	for (size_t i = 0; i < n && among; i++) {
-		if (!is_of(on, &samples[i]))
-			continue;
-		part = plumb_append(a->parts, a->n);
-		*part = samples[i];
-		/* So that the sum is that of all. */
-		part->ns = (__int128)on->ns * (before + samples[i].ns) / among -
-			   (__int128)on->ns * before / among;
-		before += samples[i].ns;
-	}
-}
 
 /* --- parts that are the same --- */
 
@@ -106,11 +65,11 @@ static void merge(struct account *a)
 		last = n ? &a->parts[n - 1] : NULL;
 		if (!last || compare(last, &part)) {
 			a->parts[n] = part;
-			a->parts[n++].threads = 1;
+			a->parts[n++].threads = part.threads ?: 1;
 		} else {
 			last->ns += part.ns;
 			last->count += part.count;
-			last->threads += part.tid != tid;
+			last->threads += part.tid != tid ? part.threads ?: 1 : 0;
 			last->pid = last->pid == part.pid ? part.pid : 0;
 		}
 		tid = part.tid;
@@ -308,12 +267,11 @@ void account_make(struct account *a, const struct plumb_report *r, uint64_t bega
 	tell_starts(a->parts, a->n, &lives);
 	tell_starts(on.parts, on.n, &lives);
 	tell_starts(samples.parts, samples.n, &lives);
-	/* Of single threads: what others wait for is not known. */
-	if (!r->run->options.n_tids)
+	a->is_crowded = r->total->n > r->run->options.max_keys / 2;
+	/* Of single threads, what others wait for is not known. */
+	if (!r->run->options.n_tids && !a->is_crowded)
 		a->heads = heads_of(a->parts, a->n, &a->n_heads);
-	merge(&on);
-	for (size_t i = 0; i < on.n; i++)
-		divide(a, &on.parts[i], samples.parts, samples.n);
+	on_cpu_divide(a, &on, &samples);
 	keep_stacks(a);
 	merge(a);
 	for (size_t i = 0; i < a->n; i++) {

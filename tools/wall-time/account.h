@@ -48,6 +48,7 @@ struct account {
 	size_t n_heads;
 	char neighbour[128];          /* of the disk that was waited for most, in I/O; "": none */
 	bool counts;                  /* parts count samples */
+	bool is_crowded;              /* rows are scarce: wakers are not told for all of the time */
 	struct plumb_weighed *stacks; /* for a flame graph (stacks/flame.h) */
 	size_t n_stacks;
 };

@@ -57,6 +57,7 @@ struct head *heads_of(const struct part *parts, size_t n_parts, size_t *n)
 					 ?: p->cause == CAUSE_PROCESS ? p->other.pid
 								      : 0,
 			.ns = p->ns,
+			.n = p->count,
 			.by = p,
 		};
 	}

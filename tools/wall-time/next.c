@@ -46,7 +46,8 @@ static const char *threshold(const struct part *p)
 				  : "100us";
 }
 
-static void print_command(const struct part *p, const char *filter, FILE *out)
+static void print_command(const struct account *a, const struct part *p, const char *filter,
+			  FILE *out)
 {
 	char call[48];
 
@@ -79,7 +80,9 @@ static void print_command(const struct part *p, const char *filter, FILE *out)
 			threshold(p));
 		break;
 	default:
-		if (*call)
+		if (p->cause == CAUSE_THREAD && a->is_crowded)
+			fprintf(out, "  offcpu-time %s -b waker -n 5 -d 5\n", filter);
+		else if (*call)
 			fprintf(out, "  syscall-slower %s -s %s %s --wakers -d 1\n", filter, call,
 				threshold(p));
 		else
@@ -103,6 +106,6 @@ void story_print_next(const struct account *a, const struct plumb_options *o, FI
 		if (!told++)
 			fprintf(out, "next:\n");
 		most = story_largest(a, sums[i].cause, false);
-		print_command(most, filter_of(most, o, filter, sizeof(filter)), out);
+		print_command(a, most, filter_of(most, o, filter, sizeof(filter)), out);
 	}
 }

@@ -136,6 +136,10 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 	clue.frames = (const char *const *)frames.text;
 	clue.n = frames.n_kernel;
 	judge(part, &clue);
+	if (part->work == WORK_POOL && plumb_frames_in_rwlock(&frames)) {
+		part->work = WORK_NOT;
+		part->what |= WALL_RWLOCK;
+	}
 	part->start = part_text(plumb_frames_start(&frames) ?: "");
 	part->stack = &key->stack;
 	part->device = key->device;

@@ -23,6 +23,7 @@ enum wall_kind {
 #define WALL_CALL     0xffffU
 #define WALL_OP_SHIFT 16 /* futex: the operation, 7 bits */
 #define WALL_OP       0x7fU
+#define WALL_RWLOCK   (1U << 29) /* the loader's: a futex of a read-write lock */
 #define WALL_LIMITED  (1U << 30) /* there is a limit of I/O for the disk of its file */
 #define WALL_IO       (1U << 31) /* the kernel counts it as a wait for I/O */
 

@@ -73,6 +73,8 @@ static const char *lock_of(const struct part *p, const char *call)
 			return " (lock of the address space)";
 	if (strcmp(call, "futex") != 0)
 		return "";
+	if (p->what & WALL_RWLOCK)
+		return " (read-write lock)";
 	return op == FUTEX_WAIT_BITSET ? " (condition, semaphore or lock)"
 	       : op == FUTEX_LOCK_PI   ? " (lock with priority inheritance)"
 				       : " (lock)";
@@ -113,7 +115,8 @@ const char *words_head(const struct head *h, char *text, size_t size)
 	const struct part part = {
 		.cause = CAUSE_THREAD, .other = h->other, .other_start = h->start};
 	/* Who signals a condition does not hold it. */
-	const bool signals = (h->chain.what >> WALL_OP_SHIFT & WALL_OP) == FUTEX_WAIT_BITSET;
+	const bool signals = !(h->chain.what & WALL_RWLOCK) &&
+			     (h->chain.what >> WALL_OP_SHIFT & WALL_OP) == FUTEX_WAIT_BITSET;
 	char name[OTHER];
 
 	return plumb_head_text(&h->chain, words_other(&part, name, sizeof(name)),

@@ -27,6 +27,7 @@
  */
 struct plumb_frames {
 	size_t n, n_kernel;
+	bool is_whole; /* the user's was walked by unwind tables to the outermost function */
 	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: "[truncated]" if inlining adds more */
 };
 

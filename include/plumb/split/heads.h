@@ -5,17 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A wait that another thread ended. */
+/* Waits of a thread that another one ended. */
 struct plumb_ended_wait {
 	uint64_t what;          /* the place of the wait */
 	uint32_t waiter, waker; /* threads; WAKER 0: not known */
 	int64_t ns;
+	uint64_t n;
 	const void *by; /* of the caller's, about the waker */
 };
 
 /*
  * Threads that wait for the same often wake one another: each that got it passes it on.  The head
- * is the waker that itself waits least for it, and less than a quarter of what they do on average.
+ * is the waker that ends most of the waits, at least five, and at least twice as much as it waits
+ * itself.
  */
 struct plumb_head {
 	uint64_t what;

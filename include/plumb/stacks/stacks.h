@@ -50,13 +50,20 @@ extern const char *(*plumb_stacks_first)(const struct plumb_stack_key *key);
 
 /*
  * The function with which the thread of a whole user stack was started, without what libraries put
- * in front of it: "main", "flush_worker".  NULL: not known.
+ * in front of it: "main", "flush_worker".  NULL: not known, as of C++ functions that are inlined in
+ * those of its library, and of threads of interpreters.
  */
 const char *plumb_frames_start(const struct plumb_frames *f);
 /* " (flush_worker)", if START, "" if not known, says more than the thread's name COMM; returns
  * TEXT.
  */
 const char *plumb_start_text(const char *start, const char *comm, char *text, size_t size);
+
+/*
+ * Whether the innermost functions of the user stack are those of a read-write lock, which waits as
+ * condition variables do (FUTEX_WAIT_BITSET).
+ */
+bool plumb_frames_in_rwlock(const struct plumb_frames *f);
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);

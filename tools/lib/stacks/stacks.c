@@ -237,6 +237,7 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 
 	if (!read_stack(f, map, key->user, &stack))
 		return;
+	f->is_whole = stack.walk == PLUMB_WALK_COMPLETE;
 	for (size_t i = 0; i < stack.n; i++) {
 		m = plumb_symbolize_user(plumb_stacks_symbolizer, key->tgid, stack.image,
 					 stack.addresses[i], i > 0, names, MAX_INLINED);
@@ -270,7 +271,7 @@ void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
 {
 	int map = bpf_object__find_map_fd_by_name(object, "plumb_stacks");
 
-	f->n = f->n_kernel = 0;
+	f->n = f->n_kernel = f->is_whole = 0;
 	add_kernel(f, map, key->kernel, own);
 	add_user(f, map, key);
 }
