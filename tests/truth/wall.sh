@@ -166,6 +166,7 @@ run() {
 	attach of-peer -p "$pid"
 	attach of-server -c c-server
 	between peer of-peer of-server
+	planted poll
 	planted user -F 997
 	! everything || flood
 	planted born
@@ -318,6 +319,10 @@ check() {
 		judge of-server peer peer 'must([$last.rows[] | select(.peer // "" | startswith("clients of port "))]
 			| length > 0 and all(.[]; .idle))' "... its waits for the client are"
 	fi
+	if known poll peer 2; then
+		by poll peer '.syscall == "poll" and .peer == $truth[0].calls[0].peer and .peer_process.comm == "c-server"' \
+			"the address that is polled is that of the peer, which is named"
+	fi
 	known user user 2 '.low - .interrupts' && by user user '.function == "compute_known"' "the function is named"
 	if known softirq interrupts 2; then
 		like "... to people, too" "$(cat say-softirq.json)" 'on the CPU, but interrupted'
@@ -339,6 +344,10 @@ check() {
 		"kernel", "cpu")).sum] | total) | $truth[0].calls[0].process as $process
 		| must(.on >= $process[0] - 0.03 * .wall and .on <= $process[1] + 0.03 * .wall)' \
 		"... on the CPU, as long as their process says"
+	# Each computes for 3 ms: they have few samples each, and enough between them.
+	judge of-born born user '[rows[] | select(.cause | IN("user", "system call", "kernel"))] as $on
+		| must(all($on[]; .key.tid == null or .sum <= 0.01 * 1e9) and .sum >= 0.7 * 3e6 * ($truth[0].calls | map(.count) | total))' \
+		"... where their samples are, and none more than it lived"
 	judge of-born born timer 'must($truth[0].calls[0].count as $n | ($last.threads == $n + 2)
 		and ([$last.rows[].sum] | total) == $last.wall_ns)' "... and all of them are counted"
 	idle=false comm=c-victim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "causes.h"
+#include <poll.h>
 #include "addresses.h"
 #include "userfault.h"
 
@@ -176,6 +177,21 @@ static void ask(struct worker *w)
 		began = clocks_now();
 		if (send(file, &byte, 1, MSG_NOSIGNAL) != 1 || recv(file, &byte, 1, 0) != 1)
 			die("recv: %s", strerror(errno));
+		add_sleep(w, &began);
+	}
+}
+
+static void ask_by_poll(struct worker *w)
+{
+	struct pollfd one = {.fd = file, .events = POLLIN};
+	struct clocks began;
+	char byte = 0;
+
+	while (now_ns() < w->until) {
+		began = clocks_now();
+		if (send(file, &byte, 1, MSG_NOSIGNAL) != 1 || poll(&one, 1, -1) != 1 ||
+		    recv(file, &byte, 1, 0) != 1)
+			die("poll: %s", strerror(errno));
 		add_sleep(w, &began);
 	}
 }

@@ -24,6 +24,7 @@ const char usage[] =
 	"  read     a thread reads a file, past the page cache\n"
 	"  faults   a thread touches fresh memory, again and again\n"
 	"  peer     a thread asks a process over TCP, which answers after 30 ms\n"
+	"  poll     the same, and waits for the answer in poll(2)\n"
 	"  sleep    a thread sleeps\n"
 	"  user     a thread computes\n"
 	"  softirq  a thread computes; datagrams of another process may interrupt it (RPS)\n"
@@ -66,6 +67,7 @@ static const struct cause {
 	{"read", begin_read, {{"c-victim", read_disk, 1}}},
 	{"faults", NULL, {{"c-victim", touch_memory, 1}}},
 	{"peer", begin_peer, {{"c-victim", ask, 1}}},
+	{"poll", begin_peer, {{"c-victim", ask_by_poll, 1}}},
 	{"sleep", NULL, {{"c-victim", be_asleep, 1}}},
 	{"user", NULL, {{"c-victim", compute, 1}}},
 	{"softirq", begin_softirq, {{"c-victim", be_interrupted, 1}}},

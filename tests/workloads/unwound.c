@@ -127,8 +127,13 @@ asm(".text\n"
     ".globl bare_known\n"
     ".type bare_known, @function\n"
     "bare_known:\n"
+#if defined(__aarch64__)
+    "	subs x0, x0, #1\n"
+    "	b.ne bare_known\n"
+#else
     "	dec %rdi\n"
     "	jnz bare_known\n"
+#endif
     "	ret\n"
     ".size bare_known, . - bare_known\n");
 

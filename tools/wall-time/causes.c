@@ -318,6 +318,8 @@ enum work cause_work(const struct clue *c, enum cause cause)
 		return WORK_NOT;
 	if (c->served)
 		return WORK_CLIENT;
+	if (c->asks)
+		return WORK_NOT;
 	if (cause_is_kthread(c))
 		waits = cause == CAUSE_OTHER;
 	else if (is_call(c, futex))

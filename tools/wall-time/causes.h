@@ -40,6 +40,7 @@ struct clue {
 	const struct wall_other *other;
 	uint32_t pid;
 	bool served; /* the call's socket was accepted: what comes there is new work */
+	bool asks;   /* it is another one that is connected: what comes there is an answer */
 	const char *const *frames; /* of the kernel, innermost first */
 	size_t n;
 };

@@ -9,6 +9,8 @@
 
 /* Bits of system calls whose first argument is a descriptor. */
 const volatile __u64 wall_descriptors[8] = {};
+/* The number and 1 of poll(2) and ppoll(2); 0: there is none. */
+const volatile __u32 wall_polls[2] = {};
 
 /* By a number made of all members. */
 PLUMB_MAP(wall_peers, HASH, 4096, __u64, struct wall_peer);
@@ -39,22 +41,40 @@ static __always_inline __u64 peer_of(const struct sock *sk)
 	return key;
 }
 
+/* The descriptor that the system call WHAT got; -1: none, or several. */
+static __always_inline int descriptor_of(struct task_struct *task, __u32 what)
+{
+	const struct pt_regs *regs = return_registers(task);
+	const __u32 nr = what - 1;
+	int fd = -1;
+
+	if (nr >= 512)
+		return -1;
+	if (wall_descriptors[nr / 64 & 7] >> (nr & 63) & 1)
+		return return_argument(regs);
+	/* Of one descriptor: the first member of the first struct pollfd. */
+	if ((what == wall_polls[0] || what == wall_polls[1]) && return_second_argument(regs) == 1 &&
+	    bpf_probe_read_user(&fd, sizeof(fd), (const void *)return_argument(regs)))
+		return -1;
+	return fd;
+}
+
 /*
- * What the descriptor is that the current thread's system call got as its first argument. Returns
- * the disk on which it is; 0: none.
+ * What the descriptor is that the current thread's system call got. Returns the disk on which it
+ * is; 0: none.
  */
 static __always_inline __u32 look_at_file(struct wall_thread *t, struct task_struct *task)
 {
-	__u32 nr = (t->what & WALL_CALL) - 1;
+	const int fd = descriptor_of(task, t->what & WALL_CALL);
 	struct inode *inode;
 	struct file *file;
 	__u32 type, disk = 0;
 
 	t->device = 0;
 	t->peer = 0;
-	if (nr >= 512 || !(wall_descriptors[nr / 64 & 7] >> (nr & 63) & 1))
+	if (fd < 0)
 		return 0;
-	file = file_of(task, return_argument(return_registers(task)));
+	file = file_of(task, fd);
 	if (!file)
 		return 0;
 	inode = BPF_CORE_READ(file, f_inode);

@@ -129,6 +129,7 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 		return;
 	}
 	clue.served = peer_text(r->run, key->peer, part->pid, peer, sizeof(peer));
+	clue.asks = *peer && !clue.served;
 	part->peer = part_text(peer);
 	if (!clue.served)
 		peer_process(r->run, key->peer, part->pid, key->other.pid, &part->process);

@@ -5,6 +5,7 @@
  */
 #include "wall-time.h"
 #include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/sched/irq-time.bpf.h>
 #define SCHED_WAKERS
 #define MEANWHILE_ADD
 #define PLUMB_KEY struct wall_key
@@ -32,7 +33,6 @@ struct wall_thread {
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/core/inflight.bpf.h>
 #include <plumb/bpf/sched/meanwhile.bpf.h>
-#include <plumb/bpf/sched/irq-time.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/stack/again.bpf.h>

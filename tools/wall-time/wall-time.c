@@ -108,6 +108,9 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	bpf->copied = copied;
 	bpf->attach = attach;
 	select_descriptors((__u64 *)skel->rodata->wall_descriptors);
+	for (int i = 0; i < 2; i++)
+		skel->rodata->wall_polls[i] =
+			plumb_syscall_number(i ? "ppoll" : "poll", PLUMB_ABI_NATIVE) + 1;
 	skel->rodata->wall_futex = __NR_futex + 1;
 	if (calibration) {
 		skel->bss->wall_began = 1;

@@ -16,6 +16,13 @@
 
 #define VDSO_MAX (1 << 16) /* bytes */
 
+/* Programs walk stacks of their own machine only. */
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
 struct segment {
 	uint64_t offset, size, address;
 };
@@ -96,8 +103,10 @@ static void read_elf(struct unwind_file *f, Elf *elf)
 {
 	const struct unwind_file *known;
 	struct unwind_rows of;
+	GElf_Ehdr header;
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
+	    header.e_machine != MACHINE)
 		return;
 	add_segments(f, elf);
 	f->build_id_size = plumb_elf_build_id(elf, f->build_id);

@@ -2,6 +2,7 @@
 /* rows: the unwind table of an ELF file, as programs search it. */
 #pragma once
 
+#include <elfutils/libdw.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +15,8 @@ struct unwind_rows {
 	struct plumb_unwind_row *all; /* sorted by pc */
 	size_t n;
 	bool is_too_large;
+	/* What is known at an address (machines.h); NULL: the machine is another one. */
+	struct plumb_unwind_row (*machine)(Dwarf_Frame *frame, bool is_signal);
 	uint64_t base; /* the lowest address of the file's segments, of which their pc is 0 */
 };
 

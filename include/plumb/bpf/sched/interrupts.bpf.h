@@ -124,5 +124,7 @@ static __always_inline void waker_interrupt(struct plumb_waker *w)
 	} else if (i->softirq == SOFTIRQ_BLOCK) {
 		w->kind = PLUMB_WAKER_DEVICE;
 		__builtin_memcpy(w->comm, "block", 6);
+	} else if (w->kind == PLUMB_WAKER_EITHER && i->softirq) {
+		w->kind = PLUMB_WAKER_SOFTIRQ;
 	}
 }

@@ -7,6 +7,9 @@
  * kernel does the same in /proc/stat.  The way to an interrupt's handler and back is not: some 0.2
  * us, and what a hypervisor adds.  On PREEMPT_RT softirqs run in threads, and are time of these.
  *
+ * A tool that includes this before sched.bpf.h tells a wakeup by a softirq from one by an interrupt
+ * also where the preemption count cannot be read.
+ *
  * Each beginning is followed by its end, on the same CPU; one whose program the kernel did not run
  * is forgotten at the next beginning of its kind.  Hard interrupts do not interrupt one another,
  * but softirqs.
@@ -15,6 +18,9 @@
 
 #include <plumb/bpf/core/common.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
+#include <plumb/bpf/sched/waker.h>
+
+#define SCHED_INTERRUPTS
 
 /* With PREEMPT_RT only. */
 struct task_struct___rt {
@@ -35,6 +41,14 @@ static __always_inline struct irq_time *irq_time(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&plumb_irq_times, &zero);
+}
+
+static __always_inline void waker_interrupt(struct plumb_waker *w)
+{
+	const struct irq_time *t = irq_time();
+
+	if (t && w->kind == PLUMB_WAKER_EITHER && (t->hard || t->softirq))
+		w->kind = t->hard ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_SOFTIRQ;
 }
 
 /* The time of interrupts since this was last called on this CPU, or a switch has ended. */

@@ -10,7 +10,28 @@
 #include <plumb/bpf/stack/stacks.h>
 #include <plumb/bpf/stack/unwind.h>
 
-#define UNWIND_CS_64 0x33 /* __USER_CS: the code segment of 64-bit programs */
+/*
+ * Where struct pt_regs has the program counter, the stack pointer and the frame pointer; how many
+ * of its words are read; what tells 64-bit programs from others.
+ */
+#if defined(__TARGET_ARCH_arm64)
+#define UNWIND_PC        32
+#define UNWIND_SP        31
+#define UNWIND_BP        29
+#define UNWIND_RA        30
+#define UNWIND_WORDS     34
+#define UNWIND_IS_64(w)  (!((w)->registers[33] & 0x10)) /* PSR_MODE32_BIT */
+#define UNWIND_CODE(pc)  ((pc) & ((1ULL << 48) - 1))    /* without a signature in the upper bits */
+#define UNWIND_MOST_REGS 34
+#else
+#define UNWIND_PC        16
+#define UNWIND_SP        19
+#define UNWIND_BP        4
+#define UNWIND_WORDS     21
+#define UNWIND_IS_64(w)  ((__u16)(w)->registers[17] == 0x33) /* __USER_CS */
+#define UNWIND_CODE(pc)  (pc)
+#define UNWIND_MOST_REGS 32
+#endif
 
 #define UNWIND_AREA_STEPS 16 /* of a binary search among PLUMB_UNWIND_AREAS */
 #define UNWIND_ROW_STEPS  22 /* among the rows of a file */
@@ -60,11 +81,11 @@ struct unwind_walk {
 	__u64 image;
 	__u32 first, n; /* its rows */
 	__u32 tgid;
-	__u32 areas, n_areas; /* those in use */
-	__u64 registers[32];  /* as in struct pt_regs, which has fewer */
-	__u32 is_first;       /* the frame is that of these registers */
-	__u32 by_fp;          /* some frame was followed by its frame pointer */
-	__u32 is_exact;       /* PC is not a return address */
+	__u32 areas, n_areas;              /* those in use */
+	__u64 registers[UNWIND_MOST_REGS]; /* as in struct pt_regs */
+	__u32 is_first;                    /* the frame is that of these registers */
+	__u32 by_fp;                       /* some frame was followed by its frame pointer */
+	__u32 is_exact;                    /* PC is not a return address */
 	__u32 bp_is_lost;
 	__u32 is_known; /* some area of the process was met */
 	/* Of a binary search: in memory, which the verifier forgets, or it would follow each way.
@@ -154,16 +175,36 @@ static __always_inline bool unwind_read(__u64 *to, __u64 address)
 	return !bpf_probe_read_user(to, sizeof(*to), (const void *)address);
 }
 
-/* struct ucontext: uc_mcontext is at 40, in which rbp is the 11th word, rsp the 16th, rip the 17th.
+/*
+ * Where the context of a signal has the registers, above the stack pointer.  x86_64: uc_mcontext is
+ * at 40 of struct ucontext, in which rbp is the 11th word, rsp the 16th, rip the 17th.  arm64:
+ * behind 128 bytes of siginfo, at 176 of struct ucontext, x0 to x30 from the second word on, sp,
+ * pc.
  */
+#if defined(__TARGET_ARCH_arm64)
+#define UNWIND_CONTEXT_BP (128 + 176 + 8 + 29 * 8)
+#define UNWIND_CONTEXT_SP (128 + 176 + 8 + 31 * 8)
+#define UNWIND_CONTEXT_PC (128 + 176 + 8 + 32 * 8)
+#else
+#define UNWIND_CONTEXT_BP (40 + 10 * 8)
+#define UNWIND_CONTEXT_SP (40 + 15 * 8)
+#define UNWIND_CONTEXT_PC (40 + 16 * 8)
+#endif
+
 static __always_inline bool unwind_signal(struct unwind_walk *w)
 {
-	const __u64 context = w->sp + 40;
+	const __u64 context = w->sp;
 
 	w->is_exact = 1;
 	w->is_first = w->bp_is_lost = 0;
-	return unwind_read(&w->bp, context + 10 * 8) && unwind_read(&w->pc, context + 16 * 8) &&
-	       unwind_read(&w->sp, context + 15 * 8);
+#if defined(__TARGET_ARCH_arm64)
+	/* What was interrupted may have its return address in x30 still. */
+	w->is_first = !bpf_probe_read_user(&w->registers[UNWIND_RA], sizeof(__u64),
+					   (const void *)(context + UNWIND_CONTEXT_BP + 8));
+#endif
+	return unwind_read(&w->bp, context + UNWIND_CONTEXT_BP) &&
+	       unwind_read(&w->pc, context + UNWIND_CONTEXT_PC) &&
+	       unwind_read(&w->sp, context + UNWIND_CONTEXT_SP);
 }
 
 /*
@@ -174,6 +215,8 @@ static __always_inline __u64 unwind_epilogue(const struct unwind_walk *w)
 {
 	__u64 code;
 
+	if (UNWIND_WORDS != 21) /* it is code of x86_64 */
+		return 0;
 	if (w->is_exact || !unwind_read(&code, w->pc))
 		return 0;
 	if ((code & 0xff00ffffff) == 0xc300c48348)
@@ -210,6 +253,44 @@ static __always_inline __u64 unwind_without_table(struct unwind_walk *w, enum pl
 	return w->bp + 16;
 }
 
+/*
+ * To the caller of the frame at CFA, by what ROW has of registers: BP, and HOW.  As unwind_up().
+ */
+#if defined(__TARGET_ARCH_arm64)
+static __always_inline enum plumb_unwind_end unwind_to(struct unwind_walk *w, __u64 cfa, __u32 how,
+						       __s32 bp, __u64 *caller)
+{
+	const bool alone = how == PLUMB_UNWIND_SP_ALONE || how == PLUMB_UNWIND_BP_ALONE;
+
+	if (cfa < w->sp || (cfa == w->sp && !w->is_first))
+		return PLUMB_WALK_MEMORY;
+	if (!bp && !w->is_first)
+		return PLUMB_WALK_LOST;
+	if (!bp)
+		*caller = w->registers[UNWIND_RA];
+	else if (!unwind_read(caller, cfa + bp * 8 + (alone ? 0 : 8)) ||
+		 (!alone && !unwind_read(&w->bp, cfa + bp * 8)))
+		return PLUMB_WALK_MEMORY;
+	return 0;
+}
+#else
+static __always_inline enum plumb_unwind_end unwind_to(struct unwind_walk *w, __u64 cfa, __u32 how,
+						       __s32 bp, __u64 *caller)
+{
+	if (cfa <= w->sp || !unwind_read(caller, cfa - 8))
+		return PLUMB_WALK_MEMORY;
+	if (how == PLUMB_UNWIND_ALIGNED) {
+		if (!unwind_read(&w->bp, w->bp))
+			return PLUMB_WALK_MEMORY;
+	} else if (bp == PLUMB_UNWIND_LOST) {
+		w->bp_is_lost = 1;
+	} else if (bp && !unwind_read(&w->bp, cfa + bp * 8)) {
+		return PLUMB_WALK_MEMORY;
+	}
+	return 0;
+}
+#endif
+
 /* By a ROW that says where the CFA is; none: there is no table.  As unwind_up(). */
 static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk *w, __u64 pc,
 							     const struct plumb_unwind_row *row)
@@ -223,9 +304,11 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 
 	switch (how) {
 	case PLUMB_UNWIND_SP:
+	case PLUMB_UNWIND_SP_ALONE:
 		cfa = w->sp + offset * 8;
 		break;
 	case PLUMB_UNWIND_BP:
+	case PLUMB_UNWIND_BP_ALONE:
 		cfa = w->bp + offset * 8;
 		break;
 	case PLUMB_UNWIND_ALIGNED:
@@ -249,16 +332,10 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 	default:
 		cfa = unwind_register(w, how - PLUMB_UNWIND_REGISTER) + offset * 8;
 	}
-	if (cfa <= w->sp || !unwind_read(&caller, cfa - 8))
-		return PLUMB_WALK_MEMORY;
-	if (how == PLUMB_UNWIND_ALIGNED) {
-		if (!unwind_read(&w->bp, w->bp))
-			return PLUMB_WALK_MEMORY;
-	} else if (bp == PLUMB_UNWIND_LOST) {
-		w->bp_is_lost = 1;
-	} else if (bp && !unwind_read(&w->bp, cfa + bp * 8)) {
-		return PLUMB_WALK_MEMORY;
-	}
+	end = unwind_to(w, cfa, how, bp, &caller);
+	if (end)
+		return end;
+	caller = UNWIND_CODE(caller);
 	w->pc = caller;
 	w->sp = cfa;
 	w->is_first = w->is_exact = 0;
@@ -280,7 +357,7 @@ static __always_inline enum plumb_unwind_end unwind_up(struct unwind_walk *w)
 	if (how == PLUMB_UNWIND_END)
 		return PLUMB_WALK_COMPLETE;
 	if (how == PLUMB_UNWIND_OTHER ||
-	    (how >= PLUMB_UNWIND_RDI && how != PLUMB_UNWIND_FP && !w->is_first))
+	    ((how == PLUMB_UNWIND_RDI || how >= PLUMB_UNWIND_REGISTER) && !w->is_first))
 		return PLUMB_WALK_LOST;
 	if (how == PLUMB_UNWIND_SIGNAL)
 		return unwind_signal(w) ? 0 : PLUMB_WALK_MEMORY;
@@ -346,22 +423,18 @@ static __always_inline __u32 unwind_all(__u32 place, __u32 tgid, __u64 image)
 		return PLUMB_WALK_FP;
 	if (!*now && plumb_config.user_stacks != PLUMB_USER_STACKS_TABLES)
 		return PLUMB_WALK_FP;
-#if defined(__TARGET_ARCH_x86)
 	regs = return_registers(current_task());
 	__builtin_memset(w, 0, sizeof(*w));
-	if (bpf_probe_read_kernel(w->registers, sizeof(*regs), regs))
+	if (bpf_probe_read_kernel(w->registers, UNWIND_WORDS * 8, regs))
 		return PLUMB_WALK_FP;
-	w->pc = w->registers[16];
-	w->sp = w->registers[19];
-	w->bp = w->registers[4];
-	if ((__u16)w->registers[17] != UNWIND_CS_64) {
+	w->pc = w->registers[UNWIND_PC];
+	w->sp = w->registers[UNWIND_SP];
+	w->bp = w->registers[UNWIND_BP];
+	if (!UNWIND_IS_64(w)) {
 		unwind_frame(place, 0);
 		return plumb_config.user_stacks == PLUMB_USER_STACKS_TABLES ? PLUMB_WALK_NO_TABLE
 									    : PLUMB_WALK_FP;
 	}
-#else
-	return PLUMB_WALK_FP;
-#endif
 	w->is_exact = w->is_first = 1;
 	w->tgid = tgid;
 	w->image = image;

@@ -11,7 +11,8 @@
 
 /*
  * Where the caller's registers are.  The canonical frame address (CFA) is the value that the stack
- * pointer has after the return; on x86_64 the return address is right below it.
+ * pointer has after the return; on x86_64 the return address is right below it.  On arm64 it is
+ * above the caller's frame pointer, or in x30, if neither is saved.
  */
 enum plumb_unwind_how {
 	PLUMB_UNWIND_NONE,    /* not known: the walk ends */
@@ -25,6 +26,9 @@ enum plumb_unwind_how {
 	PLUMB_UNWIND_END,     /* the outermost function: there is no caller */
 	PLUMB_UNWIND_OTHER,   /* by a rule that is none of these: the walk ends */
 	PLUMB_UNWIND_FP,      /* no table, but code with frame pointers */
+	/* arm64: as SP and BP, but only the return address is saved, not the frame pointer. */
+	PLUMB_UNWIND_SP_ALONE,
+	PLUMB_UNWIND_BP_ALONE,
 	/* From here on, CFA = register HOW - PLUMB_UNWIND_REGISTER, as DWARF counts, + 8 * CFA:
 	 * known of the innermost frame only. */
 	PLUMB_UNWIND_REGISTER,
@@ -39,8 +43,9 @@ struct plumb_unwind_row {
 	__u32 pc;  /* above the lowest address of the file's segments */
 	__s16 cfa; /* in words of 8 bytes */
 	__u8 how;  /* enum plumb_unwind_how */
-	__s8 bp; /* where the caller's frame pointer is, in words above the CFA; 0: in the register
-		  */
+	/* Where the caller's frame pointer is, in words above the CFA; 0: in the register.  Of
+	 * ALONE, where the return address is. */
+	__s8 bp;
 };
 _Static_assert(sizeof(struct plumb_unwind_row) == 8, "64 MB have 8 million");
 
