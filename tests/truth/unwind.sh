@@ -2,6 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # User stacks of programs without frame pointers, by their unwind tables: known callers, as the debugger's walk has them.
 
+# shellcheck source=lib/unwound.sh
+. "$truth/lib/unwound.sh"
+
 kinds='plain variable aligned callback signal thread deep forked bare'
 
 # steps FUNCTION - a target for each of its instructions
@@ -141,6 +144,7 @@ run() {
 	of_go
 	command -v objdump >/dev/null && single_steps
 	case $(uname -r) in *cloud*) ;; *) python trixie; python sid ;; esac
+	unwound_programs
 
 	# It executes, and maps its libraries, while the trace runs.
 	case $(uname -r) in *cloud*) return ;; esac # busybox's own has no table for all of it
@@ -241,4 +245,5 @@ check() {
 			| ($all | map(select((.frames | length > 2) and (.frames[-1] | test("^sort\\+|^_start$|^clone3?$"))).count) | add) as $right
 			| $n >= 20 and $right >= 0.8 * $n'
 	fi
+	check_unwound_programs
 }
