@@ -173,7 +173,10 @@ check() {
 	walked variable call_plain call_variable begin_known main
 	walked aligned call_plain call_aligned begin_known main
 	walked callback call_plain compare
-	walked signal call_plain handle __restore_rt
+	case $(jq -r .arch of-signal.json) in
+	aarch64) walked signal call_plain handle __kernel_rt_sigreturn ;;
+	*) walked signal call_plain handle __restore_rt ;;
+	esac
 	walked thread call_plain call_thread start_thread
 	walked deep $(yes call_deep | head -60) begin_known main
 	walked forked call_plain call_forked begin_known main

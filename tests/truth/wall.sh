@@ -352,7 +352,7 @@ check() {
 		and ([$last.rows[].sum] | total) == $last.wall_ns)' "... and all of them are counted"
 	idle=false comm=c-victim
 
-	judge of-parts parts thread 'must(about(.low; .high) and ($all | length > 5))' "intervals have the time of the whole"
+	judge of-parts parts thread 'must(about(.low; .high) and ($all | length > 3))' "intervals have the time of the whole"
 	adds_up of-parts 7
 	judge of-crowd crowd thread 'must(about(.low; .high) and ([$last.rows[] | select(.cause == "thread" and (.by.tid | not)).sum] | total) > .sum / 2)' \
 		"few rows: wakers are not told from one another, and the time is told"

@@ -5,7 +5,10 @@
 #include <plumb/split/heads.h>
 
 /* TID waits five times in WHAT, NS in all, and WAKER ends that. */
-#define WAIT(what, tid, ns, waker) {(what), (tid), (waker), (ns), 5, "of " #waker}
+#define WAIT(what, tid, ns, waker)                                                                 \
+	{                                                                                          \
+		(what), (tid), (waker), (ns), 5, "of " #waker                                      \
+	}
 
 static void who_ends_most_is_the_head(void **state)
 {

@@ -80,7 +80,7 @@ static bool find_place(struct heads *h, const struct plumb_report *r, const stru
 	bool is_lock;
 
 	name(r, row, &f);
-	is_lock = key_of(row)->lock || plumb_frames_in_rwlock(&f);
+	is_lock = key_of(row)->lock || f.in_rwlock;
 	for (size_t i = f.n_kernel; i-- > 0;) {
 		is_lock |= is_any(f.text[i], locks);
 		if (!is_any(f.text[i], sleeping))

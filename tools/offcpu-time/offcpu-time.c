@@ -83,7 +83,7 @@ static bool is_for_work(const struct plumb_frames *f)
 		"pause",     "io_uring_enter",  "futex"};
 	const char *name;
 
-	if (plumb_frames_in_rwlock(f))
+	if (f->in_rwlock)
 		return false;
 	for (size_t i = 0; i < f->n_kernel; i++) {
 		if (!strcmp(f->text[i], "inotify_read") ||

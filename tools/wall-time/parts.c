@@ -137,7 +137,7 @@ void part_judge_key(struct part *part, const struct plumb_report *r, const struc
 	clue.frames = (const char *const *)frames.text;
 	clue.n = frames.n_kernel;
 	judge(part, &clue);
-	if (part->work == WORK_POOL && plumb_frames_in_rwlock(&frames)) {
+	if (part->work == WORK_POOL && frames.in_rwlock) {
 		part->work = WORK_NOT;
 		part->what |= WALL_RWLOCK;
 	}

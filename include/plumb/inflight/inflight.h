@@ -28,6 +28,9 @@
 struct plumb_frames {
 	size_t n, n_kernel;
 	bool is_whole; /* the user's was walked by unwind tables to the outermost function */
+	/* Its innermost functions are those of a read-write lock, which waits as condition
+	 * variables do (FUTEX_WAIT_BITSET). */
+	bool in_rwlock;
 	char *text[2 * PLUMB_STACK_DEPTH + 3]; /* the last: "[truncated]" if inlining adds more */
 };
 

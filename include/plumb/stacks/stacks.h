@@ -59,11 +59,5 @@ const char *plumb_frames_start(const struct plumb_frames *f);
  */
 const char *plumb_start_text(const char *start, const char *comm, char *text, size_t size);
 
-/*
- * Whether the innermost functions of the user stack are those of a read-write lock, which waits as
- * condition variables do (FUTEX_WAIT_BITSET).
- */
-bool plumb_frames_in_rwlock(const struct plumb_frames *f);
-
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key);

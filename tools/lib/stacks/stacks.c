@@ -245,7 +245,7 @@ static void add_user(struct plumb_frames *f, int map, const struct plumb_stack_k
 		 * Code without frame pointers leaves any number in place of the return address.  If
 		 * that is in no mapping, the frames end here.
 		 */
-		if (stack.walk != PLUMB_WALK_COMPLETE && is_beyond(&names[m ? m - 1 : 0], callee))
+		if (stack.walk == PLUMB_WALK_FP && is_beyond(&names[m ? m - 1 : 0], callee))
 			return;
 		if (!names[0].module && !i && first) {
 			add_text(f, first);
@@ -274,6 +274,7 @@ void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
 	f->n = f->n_kernel = f->is_whole = 0;
 	add_kernel(f, map, key->kernel, own);
 	add_user(f, map, key);
+	f->in_rwlock = plumb_frames_are_in_rwlock(f);
 }
 
 void plumb_frames_name(struct plumb_frames *f, const struct bpf_object *object,

@@ -117,6 +117,9 @@ void plumb_stacks_complete(struct plumb_options *o); /* stacks-options.c */
 void plumb_frames_fill(struct plumb_frames *f, const struct bpf_object *object,
 		       const struct plumb_stack_key *key, bool own);
 
+/* For plumb_frames.in_rwlock (start.c). */
+bool plumb_frames_are_in_rwlock(const struct plumb_frames *f);
+
 /* Separates a stack from that of the thread's waker, which follows in reverse: innermost first. */
 #define WOKEN_BY "--"
 

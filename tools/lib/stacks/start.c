@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "stacks.h"
+
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <plumb/stacks/stacks.h>
 
 #define START      40 /* of its name */
 #define IN_LIBRARY 4  /* frames, from the system call on */
@@ -58,7 +59,7 @@ const char *plumb_frames_start(const struct plumb_frames *f)
 	return i > f->n_kernel && !is_any(f->text[i - 1], runtimes) ? f->text[i - 1] : NULL;
 }
 
-bool plumb_frames_in_rwlock(const struct plumb_frames *f)
+bool plumb_frames_are_in_rwlock(const struct plumb_frames *f)
 {
 	for (size_t i = f->n_kernel; i < f->n && i < f->n_kernel + IN_LIBRARY; i++)
 		if (strstr(f->text[i], "pthread_rwlock_"))

@@ -24,7 +24,7 @@ static bool saved_at(Dwarf_Frame *frame, int number, int64_t *words, bool *is_un
 		return true;
 	}
 	return unwind_is_saved(ops, n, &offset) &&
-	       unwind_in_words(offset, INT8_MIN, PLUMB_UNWIND_LOST - 1, words);
+	       unwind_in_words(offset, INT16_MIN, INT16_MAX, words);
 }
 
 /* Where the caller's frame pointer and the return address are: a pair, if both are saved. */
@@ -39,12 +39,14 @@ static bool judge_saved(Dwarf_Frame *frame, struct plumb_unwind_row *row)
 		row->how = PLUMB_UNWIND_END;
 		return true;
 	}
-	row->bp = fp ?: ra;
-	if (fp)
-		return ra == fp + 1;
-	if (ra)
+	if (!fp && ra)
 		row->how += PLUMB_UNWIND_SP_ALONE - PLUMB_UNWIND_SP;
-	return true;
+	else if (fp && ra != fp + 1)
+		return false;
+	fp = fp ?: ra;
+	/* That of a large frame is mostly at its bottom, where the base register points to. */
+	row->bp = fp == -row->cfa ? PLUMB_UNWIND_AT_BASE : fp;
+	return row->bp == fp || row->bp == PLUMB_UNWIND_AT_BASE;
 }
 
 struct plumb_unwind_row unwind_row_of_arm64(Dwarf_Frame *frame, bool is_signal)

@@ -37,6 +37,8 @@ enum plumb_unwind_how {
 
 /* bp: the frame pointer's value is nowhere. */
 #define PLUMB_UNWIND_LOST 127
+/* The same on arm64, where it is never lost: at the register from which the CFA is counted. */
+#define PLUMB_UNWIND_AT_BASE 127
 
 /* From PC on, up to that of the next row. */
 struct plumb_unwind_row {
