@@ -4,6 +4,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-functions
 	$(Q)$(MAKE) bench-users
 	$(Q)$(MAKE) bench-switches
+	$(Q)$(MAKE) bench-stacks
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
 	$(Q)$(MAKE) bench-merge
@@ -20,6 +21,8 @@ bench-probes: $(B)/bin/probe-cost $(B)/bench/spin
 	tests/bench/probes --build=$(B) $(BENCH)
 bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
 	tests/bench/switches --build=$(B) $(BENCH)
+bench-stacks: all $(B)/bench/deep $(B)/bench/deep-fp $(B)/bench/pingpong
+	tests/bench/stacks --build=$(B) $(BENCH)
 bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
 	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
@@ -27,4 +30,4 @@ bench-servers: all
 bench-merge: $(B)/bin/hist-merge
 	tests/bench/merge --build=$(B) $(BENCH)
 
-.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-storage bench-servers bench-merge bench-keep
+.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-storage bench-servers bench-merge bench-keep

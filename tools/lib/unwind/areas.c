@@ -26,7 +26,8 @@
 #define MOST_ROWS  (8U << 20)         /* 64 MB */
 #define TURN       10000000           /* ns of CPU time: then records of programs are read */
 #define LONGEST    (2 * PLUMB_SECOND) /* the same, for the files of one process */
-/* A process is not looked at again for so many times the CPU time of that; ns at least. */
+/* A process is not looked at again for so many times the CPU time of that, without that of its
+ * files; ns at least. */
 #define REST       4
 #define REST_LEAST 10000000
 
@@ -308,9 +309,10 @@ uint64_t plumb_unwind_due(void)
 		struct wanted *w = &wanted[i];
 
 		if (w->is_wanted && at >= w->when && plumb_cpu_time() < deadline) {
-			spent = plumb_cpu_time();
+			/* What files took, they take once. */
+			spent = plumb_cpu_time() - unwind_files_spent();
 			look_at(w->pid);
-			spent = (plumb_cpu_time() - spent) * REST;
+			spent = (plumb_cpu_time() - unwind_files_spent() - spent) * REST;
 			at = plumb_now();
 			w->is_wanted = false;
 			w->when = at + (spent > REST_LEAST ? spent : REST_LEAST);

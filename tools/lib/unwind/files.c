@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
 #include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/elffile.h>
@@ -47,6 +48,12 @@ static size_t n_files;
 static struct plumb_unwind_row *rows;
 static size_t n_rows, room;
 static bool is_full;
+static uint64_t spent;
+
+uint64_t unwind_files_spent(void)
+{
+	return spent;
+}
 
 bool unwind_files_are_full(void)
 {
@@ -165,6 +172,7 @@ const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area
 {
 	const struct unwind_file *known;
 	struct unwind_file *f;
+	uint64_t began;
 	struct stat st;
 	char why[128];
 	Elf *elf;
@@ -186,12 +194,14 @@ const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area
 	fd = plumb_map_open(pid, area);
 	if (fd < 0)
 		return f;
+	began = plumb_cpu_time();
 	if (plumb_elf_is_whole(fd)) {
 		elf = plumb_elf_begin(fd, ELF_C_READ);
 		read_elf(f, elf);
 		elf_end(elf);
 	}
 	close(fd);
+	spent += plumb_cpu_time() - began;
 	return f;
 }
 

@@ -25,3 +25,5 @@ void unwind_file_area(const struct unwind_file *f, const struct plumb_vma *vma,
 /* Rows are put in ROWS, of which there are ROOM.  Files that do not fit have none. */
 void unwind_files_use(struct plumb_unwind_row *rows, size_t room);
 bool unwind_files_are_full(void);
+/* The CPU time that reading them has taken, ns. */
+uint64_t unwind_files_spent(void);
