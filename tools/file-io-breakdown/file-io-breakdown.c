@@ -319,7 +319,7 @@ static struct plumb_tool tool = {
 	.overhead.syscalls = true,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-	.lifecycle.prepare = prepare,
+	.lifecycle = {.reports_first = true, .prepare = prepare},
 	.rings = rings,
 	.inflight = &inflight,
 	.stacking = &plumb_stacking_own, /* with --stacks */

@@ -11,8 +11,10 @@
 #include "syscall-breakdown.h"
 #include "tree.h"
 
-#define MOST   5 /* stacks */
-#define PREFIX 9 /* columns before a stack */
+#define MOST   5  /* stacks */
+#define PREFIX 9  /* columns before a stack */
+#define NAME   40 /* of a function, of which many are to fit */
+#define FEW    10 /* samples: too few to divide the time on the CPU */
 
 struct caller {
 	char *stack; /* "fdatasync < XLogWrite < XLogFlush" */
@@ -31,9 +33,13 @@ static char *text_of(const struct plumb_report *r, const struct plumb_row *row)
 		abort();
 	row_frames(&f, r, row);
 	start = plumb_frames_start(&f);
-	for (size_t i = f.n_kernel; i < f.n; i++) {
-		fprintf(out, "%s%s", i > f.n_kernel ? " < " : "", f.text[i]);
-		if (f.text[i] == start)
+	for (size_t i = f.n_kernel, j; i < f.n; i = j) {
+		for (j = i + 1; j < f.n && !strcmp(f.text[i], f.text[j]); j++)
+			;
+		fprintf(out, "%s%.*s", i > f.n_kernel ? " < " : "", NAME, f.text[i]);
+		if (j > i + 1) /* a recursion */
+			fprintf(out, " (%zu x)", j - i);
+		if (f.text[j - 1] == start)
 			break;
 	}
 	plumb_frames_free(&f);
@@ -67,7 +73,8 @@ static void add(struct caller **all, size_t *n, const struct call *c, const stru
 
 		if (!row->slot || key->what != (c->what | BREAKDOWN_CALLERS))
 			continue;
-		on_cpu = row->counters[1] && before + row->counters[1] <= c->samples
+		on_cpu = c->samples >= FEW && row->counters[1] &&
+					 before + row->counters[1] <= c->samples
 				 ? tree_share(c->on_cpu, row->counters[1], before, c->samples)
 				 : 0;
 		before += row->counters[1];

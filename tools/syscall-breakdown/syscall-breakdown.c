@@ -266,7 +266,7 @@ static struct plumb_tool tool = {
 	.overhead.syscalls = true,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-	.lifecycle.tick = tick,
+	.lifecycle = {.reports_first = true, .tick = tick},
 	.stacking = &plumb_stacking_own,
 };
 

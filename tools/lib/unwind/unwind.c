@@ -53,7 +53,7 @@ static void complete(struct plumb_options *o, const struct plumb_tool *tool)
 static void check(const struct plumb_options *o, const struct plumb_tool *tool)
 {
 	if (asked && !has(tool))
-		plumb_usage_error("--user-stacks: no stacks are asked for (--stacks)");
+		plumb_usage_error("--user-stacks: no user stacks are taken");
 }
 
 static void configure(struct plumb_bpf *bpf)

@@ -52,6 +52,16 @@ static bool judge_cfa(Dwarf_Frame *frame, struct plumb_unwind_row *row)
 		row->cfa = words;
 		return true;
 	}
+	/* OpenSSL's assembly keeps the caller's stack pointer, below the return address, on the
+	 * stack. */
+	if (n == 3 && ops[0].atom == DW_OP_breg7 && ops[1].atom == DW_OP_deref &&
+	    ops[2].atom == DW_OP_plus_uconst && ops[2].number == 8) {
+		row->how = PLUMB_UNWIND_SP_KEPT;
+		if (!unwind_in_words(ops[0].number, INT16_MIN, INT16_MAX, &words))
+			return false;
+		row->cfa = words;
+		return true;
+	}
 	if (!is_plt(ops, n, &from))
 		return false;
 	row->how = PLUMB_UNWIND_PLT;

@@ -147,6 +147,11 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 		if (!unwind_read(&cfa, w->bp + offset * 8))
 			return PLUMB_WALK_MEMORY;
 		break;
+	case PLUMB_UNWIND_SP_KEPT:
+		if (!unwind_read(&cfa, w->sp + offset * 8))
+			return PLUMB_WALK_MEMORY;
+		cfa += 8;
+		break;
 	case PLUMB_UNWIND_PLT:
 		cfa = w->sp + 8 + ((__s32)(pc & 15) >= offset ? 8 : 0);
 		break;

@@ -29,6 +29,7 @@ enum plumb_unwind_how {
 	/* arm64: as SP and BP, but only the return address is saved, not the frame pointer. */
 	PLUMB_UNWIND_SP_ALONE,
 	PLUMB_UNWIND_BP_ALONE,
+	PLUMB_UNWIND_SP_KEPT, /* CFA is 8 above what is at stack pointer + 8 * CFA */
 	/* From here on, CFA = register HOW - PLUMB_UNWIND_REGISTER, as DWARF counts, + 8 * CFA:
 	 * known of the innermost frame only. */
 	PLUMB_UNWIND_REGISTER,
