@@ -26,6 +26,9 @@ static void threads_of_c(void **state)
 	assert_string_equal(
 		START("read", "main", "__libc_start_call_main", "__libc_start_main", "_start"),
 		"main");
+	assert_string_equal(START("read", "dd+0x32fe", "__libc_start_call_main",
+				  "__libc_start_main", "dd+0x3d01"),
+			    "dd+0x32fe");
 }
 
 static void what_is_not_known_is_not_told(void **state)

@@ -41,6 +41,9 @@ const char *plumb_frames_start(const struct plumb_frames *f)
 	const char *rust = rust_start(f), *last = "";
 	size_t i = f->n, outermost;
 
+	/* That of a stripped program has no name. */
+	if (i > f->n_kernel + 1 && !fnmatch("__libc_start*", f->text[i - 2], 0))
+		i--;
 	while (i > f->n_kernel && is_any(f->text[i - 1], entries))
 		i--;
 	/* The dynamic linker has a _start of its own. */
