@@ -8,7 +8,7 @@ static const char *const known[] = {
 	"mount", "op",    "disk",      "part",  "flags",   "size",   "stage",     "event",
 	"cache", "asked", "given",     "node",  "context", "state",  "waker",     "type",
 	"kind",  "area",  "raddr",     "rport", "laddr",   "lport",  "container", "pod",
-	"netns", "label", "cgroup_id",
+	"netns", "label", "cgroup_id", "start",
 };
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
