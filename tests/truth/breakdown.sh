@@ -126,7 +126,7 @@ check_callers() {
 		| [$last.rows[] | select(.off_cpu and any(.stack[]; .frame == "stay_in_pipe"))]
 		| (map(.calls) | add) == $t.count and (map(.off_cpu) | add) >= 0.999 * $t.sum[0] and (map(.off_cpu) | add) <= $t.sum[1] * 1.001
 			and all(.[]; .stack[-1].frame | test("clone"))' --slurpfile truth pipe.truth
-	holds "... and whole, as the tables were read before" callers.json '$last.user_stacks | .whole >= 97 and .whole == ([.[]] | add)'
+	holds "... and whole, as the tables were read before" callers.json '$last.user_stacks | .whole >= 97 and .whole >= 0.95 * ([.[]] | add)'
 	claim "... in a line of the table" awk '/CALLED FROM$/ { told = 1 }
 		told && $1 + 0 > 90 && /%  .*read.* < stay_in_pipe < / { found = 1 }
 		END { exit !found }' callers-text.json
