@@ -45,8 +45,12 @@ static bool judge_saved(Dwarf_Frame *frame, struct plumb_unwind_row *row)
 		return false;
 	fp = fp ?: ra;
 	/* That of a large frame is mostly at its bottom, where the base register points to. */
-	row->bp = fp == -row->cfa ? PLUMB_UNWIND_AT_BASE : fp;
-	return row->bp == fp || row->bp == PLUMB_UNWIND_AT_BASE;
+	if (fp && fp == -row->cfa)
+		fp = PLUMB_UNWIND_AT_BASE;
+	else if (fp < INT8_MIN || fp >= PLUMB_UNWIND_AT_BASE)
+		return false;
+	row->bp = fp;
+	return true;
 }
 
 struct plumb_unwind_row unwind_row_of_arm64(Dwarf_Frame *frame, bool is_signal)

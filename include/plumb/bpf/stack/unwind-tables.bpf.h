@@ -15,6 +15,7 @@
  * of its words are read; what tells 64-bit programs from others.
  */
 #if defined(__TARGET_ARCH_arm64)
+#define UNWIND_IS_ARM64  1
 #define UNWIND_PC        32
 #define UNWIND_SP        31
 #define UNWIND_BP        29
@@ -24,6 +25,7 @@
 #define UNWIND_CODE(pc)  ((pc) & ((1ULL << 48) - 1))    /* without a signature in the upper bits */
 #define UNWIND_MOST_REGS 34
 #else
+#define UNWIND_IS_ARM64  0
 #define UNWIND_PC        16
 #define UNWIND_SP        19
 #define UNWIND_BP        4

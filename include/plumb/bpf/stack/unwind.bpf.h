@@ -47,7 +47,7 @@ static __always_inline __u64 unwind_epilogue(const struct unwind_walk *w)
 {
 	__u64 code;
 
-	if (UNWIND_WORDS != 21) /* it is code of x86_64 */
+	if (UNWIND_IS_ARM64) /* the code is that of x86_64 */
 		return 0;
 	if (w->is_exact || !unwind_read(&code, w->pc))
 		return 0;
@@ -169,7 +169,7 @@ static __always_inline enum plumb_unwind_end unwind_frame_of(struct unwind_walk 
 	default:
 		cfa = unwind_register(w, how - PLUMB_UNWIND_REGISTER) + offset * 8;
 	}
-	if (UNWIND_PC == 32 && bp == PLUMB_UNWIND_AT_BASE)
+	if (UNWIND_IS_ARM64 && bp == PLUMB_UNWIND_AT_BASE)
 		bp = -offset;
 	end = unwind_to(w, cfa, how, bp, &caller);
 	if (end)
