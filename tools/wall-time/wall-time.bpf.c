@@ -106,18 +106,19 @@ static __always_inline __u64 first_seen(struct task_struct *task, bool *is_new)
 	return changed > from ? changed : from;
 }
 
-/* The current thread was interrupted since this was last called. */
-static __always_inline void add_interrupts(void)
+/* ns of interrupts that are added to a thread before it leaves its CPU, of which each costs. */
+#define MANY_INTERRUPTS 1000000
+
+/* The current thread was interrupted since this was last called, for at least LEAST ns. */
+static __always_inline void add_interrupts(__u64 least)
 {
-	__u64 ns = irq_time_take();
+	__u64 ns = irq_time_take(least);
 
 	if (ns)
 		add_plain(WALL_INTERRUPT, ns);
 }
 
-/*
- * Add the time of the current thread until END, at most NOW, when it has a CPU.
- */
+/* Add the time of the current thread until END, at most NOW, when it has a CPU. */
 static __always_inline void account(struct wall_thread *t, struct task_struct *task, __u32 cpu,
 				    __u64 now, __u64 end)
 {
@@ -162,16 +163,14 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	t->how = WALL_NEVER_LEFT;
 	if (end > came)
 		add_plain(WALL_ON, end - came);
-	add_interrupts();
+	add_interrupts(0);
 	t->until = end > came ? end : came;
 	t->ran = sched_ran(task);
 }
 
 static __always_inline bool waits_for_io(struct task_struct *task)
 {
-	struct task_struct___io *io = (struct task_struct___io *)task;
-
-	return BPF_CORE_READ_BITFIELD_PROBED(io, in_iowait);
+	return BPF_CORE_READ_BITFIELD_PROBED((struct task_struct___io *)task, in_iowait);
 }
 
 static __always_inline enum wall_how how_it_leaves(struct bpf_raw_tracepoint_args *ctx,
@@ -298,7 +297,7 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	if (current_host_tid(task))
 		leaves(ctx, task, cpu, now);
 	sched_switched(ctx, task, cpu, now);
-	irq_time_take();
+	irq_time_take(0);
 	return 0;
 }
 
@@ -387,7 +386,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	/* A thread that never leaves its CPU has rows of what it did there, too. */
 	if (!t || !t->out)
-		add_interrupts();
+		add_interrupts(MANY_INTERRUPTS);
 	key.stack.what = registers_call(task) & WALL_CALL;
 	key.stack.kernel = stack_number(ctx, 0, cpu);
 	key.stack.user = stack_user(ctx, task, cpu, &key.stack.tgid);

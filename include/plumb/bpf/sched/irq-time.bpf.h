@@ -51,24 +51,33 @@ static __always_inline void waker_interrupt(struct plumb_waker *w)
 		w->kind = t->hard ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_SOFTIRQ;
 }
 
-/* The time of interrupts since this was last called on this CPU, or a switch has ended. */
-static __always_inline __u64 irq_time_take(void)
+/*
+ * The time of interrupts since this was last called on this CPU, or a switch has ended, if that is
+ * at least LEAST ns; otherwise 0, and it is kept for the next call.
+ */
+static __always_inline __u64 irq_time_take(__u64 least)
 {
 	struct irq_time *t = irq_time();
 	__u64 ns;
 
-	if (!t)
+	if (!t || t->ns - t->taken < least)
 		return 0;
 	ns = t->ns - t->taken;
 	t->taken = t->ns;
 	return ns;
 }
 
+/* Of an idle CPU no thread is interrupted. */
+static __always_inline struct irq_time *irq_time_of_thread(void)
+{
+	return plumb_live && (__u32)bpf_get_current_pid_tgid() ? irq_time() : NULL;
+}
+
 static __always_inline int hard_begins(void)
 {
-	struct irq_time *t = irq_time();
+	struct irq_time *t = irq_time_of_thread();
 
-	if (t && plumb_live)
+	if (t)
 		t->hard = bpf_ktime_get_ns();
 	return 0;
 }
@@ -103,9 +112,9 @@ SEC("raw_tp/softirq_entry")
 int softirq_time_begins(void *ctx __attribute__((unused)))
 {
 	struct task_struct___rt *rt = (struct task_struct___rt *)bpf_get_current_task();
-	struct irq_time *t = irq_time();
+	struct irq_time *t = irq_time_of_thread();
 
-	if (!t || !plumb_live || bpf_core_field_exists(rt->softirq_disable_cnt))
+	if (!t || bpf_core_field_exists(rt->softirq_disable_cnt))
 		return 0;
 	t->nested = 0;
 	t->softirq = bpf_ktime_get_ns();
