@@ -242,6 +242,9 @@ $(B)/tests/%: tests/workloads/%.c $(B)/flags | $(B)/tests
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/tests/$*.d -static -pthread $< -o $@
 
+# As distributions for arm64 build programs: return addresses on the stack are signed.
+$(B)/tests/unwound: CFLAGS += $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
+
 # Two versions of a library, and a program that loads it.
 LOADED := $(addprefix $(B)/tests/,libupgrade.1.so libupgrade.2.so upgrades throws leaves contexts-pie plugs libplug.so python-calls \
 	$(if $(shell command -v $(GO)),gofuncs) \

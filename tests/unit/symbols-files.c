@@ -166,6 +166,20 @@ static void a_debug_file_is_found_by_build_id_in_the_processs_root(void **state)
 	end_child(&child);
 }
 
+/* Below the place that debuginfod-find(1) names; that of another build is not taken. */
+static void what_debuginfod_has_fetched_is_a_debug_file(void **state)
+{
+	run("readelf -n lib.so | sed -n 's/.*Build ID: //p' >id; mkdir $(cat id);"
+	    "strip lib.so -o fetched.so; objcopy --only-keep-debug lib.so $(cat id)/debuginfo");
+	assert_string_equal(name("fetched.so", "<inner>"), unnamed("fetched.so", "<inner>"));
+	setenv("DEBUGINFOD_CACHE_PATH", specimens, 1);
+	assert_string_equal(name("fetched.so", "<inner>"), "inner");
+	run("objcopy --only-keep-debug other.so "
+	    "$(cat id)/debuginfo");
+	assert_string_equal(name("fetched.so", "<inner>"), unnamed("fetched.so", "<inner>"));
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+}
+
 /* --- owners --- */
 
 static uint64_t map_as_1001(const char *file)
@@ -333,6 +347,7 @@ int main(void)
 		cmocka_unit_test(a_debug_file_is_found_by_its_link),
 		cmocka_unit_test(without_a_build_id_its_checksum_tells),
 		cmocka_unit_test(a_debug_file_is_found_by_build_id_in_the_processs_root),
+		cmocka_unit_test(what_debuginfod_has_fetched_is_a_debug_file),
 		cmocka_unit_test(files_of_others_are_not_read),
 		cmocka_unit_test(files_of_a_containers_root_are_read),
 		cmocka_unit_test(files_of_who_became_root_are_read),

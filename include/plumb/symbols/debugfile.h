@@ -27,8 +27,9 @@ int plumb_open_here(const char *path);
 
 /*
  * Opens the debug file of ELF, a file at PATH that belongs to OWNER, below ROOT or below the tool's
- * own root; its descriptor, or -errno; -ESTALE: there is one, but of another build or another user
- * than root and OWNER.
+ * own root, or the one that debuginfod-find(1) has fetched for the tool's user; its descriptor, or
+ * -errno; -ESTALE: there is one, but of another build or of another user than root, OWNER and the
+ * tool's.
  */
 int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 
