@@ -184,15 +184,15 @@ by_helper() {
 check_hung() {
 	evidence all.err hung.err
 	holds "calls that hang: in the queue if the driver keeps a bio, in the device if it keeps a request" all.json '
-		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
+		def parts: .on_cpu + .irq + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
 			+ .file_system + .unexplained + .return;
 		[$last.in_flight[] | select(.comm | startswith("layers-"))]
 		| (map({(.so_far.in): .}) | add) as {queue: $q, device: $d} | length == 2 and $last.ledger.in_flight == 2
 		and $q.so_far.disk == $mapped and $d.so_far.disk == $loop
 		and all(.syscall == "pread64" and .so_far.fs == "devtmpfs" and .so_far.io_of == null
 			and (.so_far | parts == .ns) and .so_far.ns == .age_ns)
-		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .preempted + .runq + .wake == .ns)
-		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .preempted + .runq + .wake == .ns)' \
+		and ($q.so_far | .queue > 0 and .queue + .on_cpu + .irq + .preempted + .runq + .wake == .ns)
+		and ($d.so_far | .device > .queue and .device + .queue + .on_cpu + .irq + .preempted + .runq + .wake == .ns)' \
 		--arg mapped "$(basename "$(cat hung.disk)")" --arg loop "$(cat hung.loop)"
 }
 
@@ -333,7 +333,7 @@ check() {
 	evidence all-report.json all.err
 	sound "all" all-report.json
 	holds "the parts of each call, row and band add up to its time" all.json '
-		def parts: .on_cpu + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
+		def parts: .on_cpu + .irq + .preempted + .runq + .wake + .device + .queue + .other_device + .other_queue + .limit + .page_cache
 			+ .file_system + .unexplained + .return;
 		[$all[] | .call // empty] as $calls
 		| all($calls[]; parts == .ns and all(to_entries[]; .key == "ret" or (.value | type) != "number" or .value >= 0))

@@ -70,7 +70,7 @@ as_called() {
 		and ($ours | map(select(. > 1000000)) | length) <= ($theirs | length)
 		and ($calls | map(.end) | length == (unique | length))' --slurpfile truth "$2.truth"
 	holds "$1: their parts add up, and a wait on the way out has its cause" "$1.json" "$calls"'
-		| all($calls[]; .on_cpu + .preempted + .blocked + .runq + .return == .ns and (.return > 0) == (.held_by != null))
+		| all($calls[]; .on_cpu + .irq + .preempted + .blocked + .runq + .return == .ns and (.return > 0) == (.held_by != null))
 		and ($calls | length) == $last.ledger.recorded' --slurpfile truth "$2.truth"
 }
 

@@ -69,7 +69,7 @@ true_to_caller() {
 	holds "$1: count, percentiles, maximum and sum are the caller's" "$2.json" \
 		"$callers"' $last.rows | length == 1 and same(.[0]; $truth[0].calls[0])' --slurpfile truth "$3.truth"
 	holds "$1: what is said of the way out is what is in the row" "$2.json" '
-		$last.rows[0].split as $s | ($s | .on_cpu + .preempted + .blocked + .runq + .return) == $last.rows[0].sum
+		$last.rows[0].split as $s | ($s | .on_cpu + .irq + .preempted + .blocked + .runq + .return) == $last.rows[0].sum
 		and ($last.on_the_way_out | .not_seen == null and .late == 0
 		and .sum == $s.return and .sum == .quota + .asleep + .preempted and .max <= $last.rows[0].max
 		and $s.mostly.return <= .calls)'

@@ -165,7 +165,7 @@ was_so() {
 coherent() {
 	holds "calls are in the order in which they ended, $1" "$1.json" "$calls"' | map(.end) | . == sort'
 	holds "the parts of each call add up to its time, $1" "$1.json" "$calls"'
-		| all(.on_cpu + .preempted + .blocked + .runq + .return == .ns
+		| all(.on_cpu + .irq + .preempted + .blocked + .runq + .return == .ns
 			and ([.on_cpu, .preempted, .blocked, .runq, .return] | all(. >= 0)))'
 	# Programs of raw tracepoints can be preempted on 7.x: half of two calls may be taken for one.
 	case $1:$(cat kernel) in
@@ -208,9 +208,9 @@ check_mechanism() {
 
 check_text() {
 	evidence text.json text.err
-	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +PREE +BLOCK +RUNQ +RET COMM/TID +CALL$"
+	like "the text has a heading" "$(head -n 1 text.json)" "^ENDED +TOOK +CPU +IRQ +PREE +BLOCK +RUNQ +RET COMM/TID +CALL$"
 	is "a line a call, and 80 columns but for its arguments" \
-		"$(sed '/^$/,$d; 1d' text.json | grep -cvE '^[0-9:]{8}\.[0-9]{3} +[0-9.]+[mu]?s( +[0-9]+%){5} slow/[0-9]+ +[a-z0-9_]+\(')" 0
+		"$(sed '/^$/,$d; 1d' text.json | grep -cvE '^[0-9:]{8}\.[0-9]{3} +[0-9.]+[mu]?s( +[0-9]+){6} slow/[0-9]+ +[a-z0-9_]+\(')" 0
 	is "as many lines as calls" "$(sed '/^$/,$d; 1d' text.json | grep -c .)" \
 		"$(sed -n 's/^ledger: \([0-9]*\) recorded.*/\1/p' text.json)"
 	is "in order" "$(sed '/^$/,$d; 1d' text.json | cut -c 1-15 | sort -c 2>&1)" ""

@@ -2,6 +2,21 @@
 # shellcheck shell=sh disable=SC2154
 # --split: where the time of calls went, held against what is known of it.
 
+# shellcheck source=lib/steered.sh
+. "$truth/lib/steered.sh"
+
+# A function that reads the clock for a second, while datagrams interrupt it.
+interrupted() {
+	start interrupted causes softirq 1000
+	program=user-func-latency attach interrupted --split -b comm -p "$pid" "$(command -v causes):be_interrupted"
+	attached
+	open_gate interrupted go
+	await 60 [ -e interrupted.gates/done ]
+	detach interrupted
+	open_gate interrupted end
+	finish interrupted "$pid"
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	quick=--no-calibrate mechanisms=${mechanism:-fentry tracepoint raw_tracepoint}
@@ -35,6 +50,8 @@ run() {
 	go variants
 	detach by-cpu min comm intervals one-row table
 
+	steered interrupted || echo "packets cannot be steered here" >interrupted.skip
+
 	start napping naps 200
 	if is_over "$pid"; then
 		finish napping "$pid"
@@ -64,10 +81,10 @@ run() {
 
 # All that is said of a row is one and the same: the parts, the whole, the bands, the calls.
 # SETTLED: no call was on its way when it was read.
-consistent='def parts: [.on_cpu, .preempted, .blocked, .runq, .return // 0]; # functions have no return
+consistent='def parts: [.on_cpu, .irq, .preempted, .blocked, .runq, .return // 0]; # functions have no return
 	def coherent: (parts | add) == .sum and all(parts[]; . >= 0) and all(.mostly[]; . >= 0)
 		and (.mostly | add) == .count;
-	def added($list): reduce $list[] as $one ([range(12) | 0];
+	def added($list): reduce $list[] as $one ([range(14) | 0];
 		[., ($one | [.count, .sum] + parts + (.mostly | parts))]
 		| transpose | map(add));
 	def consistent($settled): all(.rows[]; .split as $split
@@ -213,6 +230,15 @@ check() {
 		sound "of --split, $tool" "$tool.json"
 	done
 
+	if [ -e interrupted.skip ]; then
+		skip "what interrupts a call" "$(cat interrupted.skip)"
+	else
+		evidence interrupted.json interrupted.err interrupted.truth
+		holds "what interrupts a call is in a part of its own, within 3 % of the time by the call's own clock" interrupted.json '
+			$truth[0].calls[0].cause as $true | $last.rows[0] | .sum as $all | .split.irq
+				| . >= ($true | min) - 0.03 * $all and . <= ($true | max) + 0.03 * $all' --slurpfile truth interrupted.truth
+		adds_up interrupted
+	fi
 	evidence stalled.json stalled.err sender.truth
 	holds "sends that had to wait for room were blocked, by so much at least, and most of them mostly" stalled.json '
 		$truth[0].calls[0] as $true | $last.rows | length == 1 and (.[0].split | .count == 23 and .mostly.blocked >= 12
@@ -243,7 +269,7 @@ check() {
 		"$(($(tr -s ' \n' ' ' <help | sed -n 's/.*\[other\]; default \([0-9]*\).*/\1/p') + 1))" # [other]
 	evidence table.json table.err
 	claim "in a table the parts of each row are all of it" awk '
-		NR == 1 { n = NF; for (i = 1; i <= NF; i++) part[i] = $i ~ /^(ON-CPU|PREE|BLOCK|RUNQ|RET)$/; next }
+		NR == 1 { n = NF; for (i = 1; i <= NF; i++) part[i] = $i ~ /^(ON-CPU|IRQ|PREE|BLOCK|RUNQ|RET)$/; next }
 		!NF { exit }
 		NF == n && $1 ~ /^(blocked|runq|mixed|on-cpu|preempted)/ {
 			sum = 0
@@ -256,7 +282,7 @@ check() {
 	# Which do differ is up to chance, on a busy machine.
 	if grep -qE '^  (p[0-9]|above p)' table.json; then
 		is "... and of a band that differs those above 5 %" "$(grep -E '^  (p[0-9]|above p)' table.json | grep -vE \
-			'^  (p[0-9.]+-[0-9.]+|above p[0-9.]+), [0-9]+ calls?:( (on-cpu|preempted|blocked|runq|return) [0-9]+ %,?)+$')" ""
+			'^  (p[0-9.]+-[0-9.]+|above p[0-9.]+), [0-9]+ calls?:( (on-cpu|irq|preempted|blocked|runq|return) [0-9]+ %,?)+$')" ""
 	else
 		skip "... and of a band that differs those above 5 %" "none does in this run"
 	fi

@@ -131,7 +131,8 @@ static void the_parts_are_told_apart(void **state)
 	static const struct {
 		const char *name;
 		double share;
-	} parts[] = {{"on-cpu", 53.3}, {"pree", 6.7}, {"block", 13.3}, {"runq", 26.7}};
+	} parts[] = {
+		{"on-cpu", 51.6}, {"irq", 25.8}, {"pree", 3.2}, {"block", 6.5}, {"runq", 12.9}};
 	char name[20];
 	json_t *j, *led;
 
@@ -144,11 +145,12 @@ static void the_parts_are_told_apart(void **state)
 	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
 	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
 	assert_int_equal(number(j, "runq"), 1000 << PLUMB_RUNQ);
+	assert_int_equal(number(j, "irq"), 1000 << PLUMB_IRQ);
 	assert_int_equal(number(j, "on_cpu"), 1000 << PLUMB_ON_CPU);
 	assert_int_equal(number(led, "preempted"), 1 << PLUMB_PREEMPTED);
 	assert_int_equal(number(led, "runq"), 1 << PLUMB_RUNQ);
-	assert_int_equal(number(j, "sum"), 15000);
-	assert_int_equal(number(j, "count"), 15);
+	assert_int_equal(number(j, "sum"), 31000);
+	assert_int_equal(number(j, "count"), 31);
 	for (size_t i = 0; i < LENGTH(parts); i++) {
 		assert_true(plumb_splitting.name(&tool, i, name, sizeof(name)));
 		assert_string_equal(name, parts[i].name);
@@ -200,9 +202,9 @@ static void what_nobody_looks_for_is_null(void **state)
 	assert_true(json_is_null(json_object_get(j, "runq")));
 	assert_true(json_is_integer(json_object_get(j, "blocked")));
 	assert_true(json_is_integer(json_object_get(seen, "return")));
-	assert_true(isnan(plumb_splitting.share(&not, &r, 3)));
 	assert_true(isnan(plumb_splitting.share(&not, &r, 4)));
-	assert_false(isnan(plumb_splitting.share(&is, &r, 4)));
+	assert_true(isnan(plumb_splitting.share(&not, &r, 5)));
+	assert_false(isnan(plumb_splitting.share(&is, &r, 5)));
 	json_decref(j);
 	json_decref(seen);
 	free_row(&r);

@@ -157,7 +157,7 @@ static void a_call_that_is_held_is_printed_when_it_is_over(void **state)
 	assert_null(strstr(strstr(text, "x/99 ") + 1, "x/99 "));
 	take_again(then + 5, 99, then);
 	text = printed(&again);
-	assert_true(strstr(text, "90%") && strstr(text, "; held on its way out: quota\n"));
+	assert_true(strstr(text, " 90 ") && strstr(text, "; held on its way out: quota\n"));
 }
 
 static void a_call_that_was_printed_is_not_printed_again(void **state)

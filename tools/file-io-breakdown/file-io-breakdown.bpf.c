@@ -20,7 +20,7 @@ static __always_inline void count_untimed(struct task_struct *task, __u32 nr, __
 #define SYSCALL_NOT_SELECTED(task, nr, abi) count_untimed(task, nr, abi)
 
 #include <plumb/bpf/hist/split-hist.bpf.h>
-#include <plumb/bpf/sched/split.bpf.h>
+#include <plumb/bpf/sched/split-irq.bpf.h>
 #include "requests.bpf.h"
 
 #define PLUMB_KEY struct io_key
@@ -243,6 +243,7 @@ static __always_inline void divide(const __u64 *ns, __u64 blocked, __u64 *off)
 /* The parts in which the thread's call could run. */
 static __always_inline void divide_runnable(const struct call_thread *t, __u64 *off)
 {
+	off[IO_IRQ] = t->off[PLUMB_IRQ];
 	off[IO_PREEMPTED] = t->off[PLUMB_PREEMPTED];
 	off[IO_WAKE] = at_most(t->own.ns[IO_WAKE], t->off[PLUMB_RUNQ]);
 	off[IO_RUNQ] = t->off[PLUMB_RUNQ] - off[IO_WAKE];

@@ -48,6 +48,7 @@ _Static_assert(IO_ALL_PARTS <= PLUMB_MAX_PARTS, "a row has room for all parts");
 
 const struct plumb_part_name io_parts[IO_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", IO_ON_CPU},
+	{"interrupts", "IRQ", "irq", IO_IRQ},
 	{"preempted", "PREE", "preempted", IO_PREEMPTED},
 	{"runq", "RUNQ", "runq", IO_RUNQ},
 	{"idle wakeup", "WAKE", "wake", IO_WAKE},

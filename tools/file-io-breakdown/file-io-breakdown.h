@@ -17,6 +17,7 @@
 
 /* The parts of the time of a call.  Those from IO_DEVICE on divide the time in which it sleeps. */
 enum io_part {
+	IO_IRQ,
 	IO_PREEMPTED,
 	IO_RUNQ,
 	IO_WAKE,         /* woken, while the CPU on which it then runs is idle */
@@ -29,7 +30,7 @@ enum io_part {
 	IO_CACHE, /* it waits for the page cache, and no I/O explains it */
 	IO_FS,    /* it waits in the file system, the same */
 	IO_UNEXPLAINED, /* none of these */
-	IO_PARTS,       /* parts that are off the CPU */
+	IO_PARTS,       /* parts in which it does not run */
 	IO_ON_CPU = IO_PARTS,
 	IO_ALL_PARTS,
 };

@@ -76,8 +76,7 @@ static int prepare_exchange(struct bpf_object *object, const char *only_with,
 
 	if (has)
 		return err;
-	bpf_object__for_each_program(p, object)
-	{
+	bpf_object__for_each_program(p, object) {
 		if (!err)
 			err = replace(p);
 	}

@@ -139,7 +139,8 @@ static int load(struct mechanism *m)
 	m->skel = probe_cost_bpf__open();
 	if (!m->skel)
 		return -errno;
-	bpf_object__for_each_program(p, m->skel->obj) bpf_program__set_autoload(p, false);
+	bpf_object__for_each_program(p, m->skel->obj)
+		bpf_program__set_autoload(p, false);
 	for (int body = 0; body < bodies_of(m) && !err; body++) {
 		p = program_of(m, body);
 		bpf_program__set_autoload(p, true);

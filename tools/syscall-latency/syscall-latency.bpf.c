@@ -6,7 +6,7 @@
 #define SCHED_MEANWHILE
 enum { SPLIT_PARTS = PLUMB_RETURN_PARTS };
 #include <plumb/bpf/hist/split-hist.bpf.h>
-#include <plumb/bpf/sched/split.bpf.h>
+#include <plumb/bpf/sched/split-irq.bpf.h>
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 
 /* Return whether the entry of a call determines its row, and whether it has one. */

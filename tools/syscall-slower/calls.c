@@ -88,11 +88,20 @@ static void name_frames(struct plumb_frames *f, uint32_t pid, int32_t kernel, in
 	plumb_frames_name(f, slow_calls.run->instance.bpf.object, &key);
 }
 
+/* Of the column of a part: 100 per cent, or its heading. */
+static int width_of(const struct plumb_part_name *part)
+{
+	const size_t n = strlen(part->column);
+
+	return n > 4 ? n : 4;
+}
+
 static void print_heading(FILE *out)
 {
 	fprintf(out, " %7s", "TOOK");
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
-		fprintf(out, " %5s", plumb_return_parts[i].column);
+		fprintf(out, " %*s", width_of(&plumb_return_parts[i]),
+			plumb_return_parts[i].column);
 	fprintf(out, " %-16s %s\n", "COMM/TID", "CALL");
 }
 
@@ -164,9 +173,9 @@ static void print_line(const struct slow_call *c, FILE *out)
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		if (is_unseen(&plumb_return_parts[i]))
-			fprintf(out, " %5s", "-");
+			fprintf(out, " %*s", width_of(&plumb_return_parts[i]), "-");
 		else
-			fprintf(out, " %4.0f%%",
+			fprintf(out, " %*.0f", width_of(&plumb_return_parts[i]),
 				c->ns ? 100.0 * slow_call_part(c, plumb_return_parts[i].part) /
 						c->ns
 				      : 0);

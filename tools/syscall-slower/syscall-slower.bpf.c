@@ -29,6 +29,7 @@ struct where {
 #define MEANWHILE_ADD
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/keys.bpf.h>
+#include <plumb/bpf/sched/split-irq.bpf.h>
 #define RETURN_CALL slow_call
 #include <plumb/bpf/syscall/syscall-timing.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>

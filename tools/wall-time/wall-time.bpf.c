@@ -40,6 +40,7 @@ struct wall_thread {
 #include <plumb/bpf/core/totals.bpf.h>
 #include "descriptor.bpf.h"
 #include "rows.bpf.h"
+#include "interrupts.bpf.h"
 
 /* include/linux/sched.h */
 #define TASK_STOPPED 0x0004
@@ -104,18 +105,6 @@ static __always_inline __u64 first_seen(struct task_struct *task, bool *is_new)
 	*is_new = born > wall_began;
 	from = *is_new ? born : wall_began;
 	return changed > from ? changed : from;
-}
-
-/* ns of interrupts that are added to a thread before it leaves its CPU, of which each costs. */
-#define MANY_INTERRUPTS 1000000
-
-/* The current thread was interrupted since this was last called, for at least LEAST ns. */
-static __always_inline void add_interrupts(__u64 least)
-{
-	__u64 ns = irq_time_take(least);
-
-	if (ns)
-		add_plain(WALL_INTERRUPT, ns);
 }
 
 /* Add the time of the current thread until END, at most NOW, when it has a CPU. */
@@ -297,7 +286,7 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	if (current_host_tid(task))
 		leaves(ctx, task, cpu, now);
 	sched_switched(ctx, task, cpu, now);
-	irq_time_take(0);
+	interrupts_take(0);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ struct bpf_link;
 struct bpf_program;
 
 #define PLUMB_MAX_MECHANISMS 8
-#define PLUMB_MAX_PROGRAMS   16 /* that follow threads */
+#define PLUMB_MAX_PROGRAMS   32 /* that follow threads */
 #define PLUMB_MAX_LINKS      64
 
 /* A mechanism that could not be used, and the reason. */

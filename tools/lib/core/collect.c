@@ -53,8 +53,7 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 	uint64_t before;
 
 	snap->missed_known = true;
-	bpf_object__for_each_program(p, run->instance.bpf.object)
-	{
+	bpf_object__for_each_program(p, run->instance.bpf.object) {
 		name = bpf_program__name(p);
 		if (!bpf_program__autoload(p) || (m->vital && !plumb_is_one_of(m->vital, name)) ||
 		    plumb_parts_have_program(name))

@@ -122,13 +122,13 @@ static void choose_programs(const struct plumb_run *run, struct plumb_instance *
 {
 	struct bpf_program *p;
 
+	/* Those of irq-time.bpf.h are all of the form NAME_time_begins or NAME_time_ends. */
 	bpf_object__for_each_program(p, in->bpf.object)
-	{
-		if (plumb_parts_have_program(bpf_program__name(p)))
+		if (plumb_parts_have_program(bpf_program__name(p)) ||
+		    (in->bpf.config->split && strstr(bpf_program__name(p), "_time_")))
 			in->threads[in->n_threads++] = p;
 		else if (!is_listed(in, bpf_program__name(p)))
 			bpf_program__set_autoload(p, false);
-	}
 	choose_thread_programs(run, in);
 }
 

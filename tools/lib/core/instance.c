@@ -263,8 +263,7 @@ static bool has_kprobes(const struct plumb_instance *in)
 {
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, in->bpf.object)
-	{
+	bpf_object__for_each_program(p, in->bpf.object) {
 		if (bpf_program__autoload(p) && (bpf_program__type(p) == BPF_PROG_TYPE_KPROBE ||
 						 bpf_program__type(p) == BPF_PROG_TYPE_TRACEPOINT))
 			return true;

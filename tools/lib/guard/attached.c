@@ -75,7 +75,8 @@ void plumb_attached_add_object(struct plumb_attached *a, const struct bpf_object
 {
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, object) add_program(a, bpf_program__fd(p));
+	bpf_object__for_each_program(p, object)
+		add_program(a, bpf_program__fd(p));
 }
 
 int plumb_attached_write(struct plumb_attached *a, const char *mechanism, json_t *filters)

@@ -147,8 +147,7 @@ static json_t *programs_of(const struct plumb_run *run)
 	json_t *list = json_array();
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, run->instance.bpf.object)
-	{
+	bpf_object__for_each_program(p, run->instance.bpf.object) {
 		if (bpf_program__autoload(p))
 			add_program(bpf_program__fd(p), list);
 	}

@@ -23,6 +23,7 @@ static const struct band {
 
 const struct plumb_part_name plumb_split_parts[PLUMB_ALL_PARTS] = {
 	{"on-cpu", "CPU", "on_cpu", PLUMB_ON_CPU},
+	{"irq", "IRQ", "irq", PLUMB_IRQ},
 	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
 	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
 	{"runq", "RUNQ", "runq", PLUMB_RUNQ},
@@ -30,6 +31,7 @@ const struct plumb_part_name plumb_split_parts[PLUMB_ALL_PARTS] = {
 
 const struct plumb_part_name plumb_return_parts[PLUMB_RETURN_PARTS + 1] = {
 	{"on-cpu", "CPU", "on_cpu", PLUMB_RETURN_PARTS},
+	{"irq", "IRQ", "irq", PLUMB_IRQ},
 	{"preempted", "PREE", "preempted", PLUMB_PREEMPTED},
 	{"blocked", "BLOCK", "blocked", PLUMB_BLOCKED},
 	{"runq", "RUNQ", "runq", PLUMB_RUNQ},

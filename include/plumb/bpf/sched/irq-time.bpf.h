@@ -28,13 +28,16 @@ struct task_struct___rt {
 } __attribute__((preserve_access_index));
 
 struct irq_time {
-	__u64 ns;            /* since the trace began */
-	__u64 taken;         /* of NS: given to threads */
 	__u64 hard, softirq; /* when the current one began, ns, CLOCK_MONOTONIC; 0: there is none */
 	__u64 nested;        /* ns of hard interrupts in this softirq */
+	__u64 ns, taken;     /* the tool's */
 };
 
 PLUMB_MAP(plumb_irq_times, PERCPU_ARRAY, 1, __u32, struct irq_time);
+
+/* Defined by the tool: one of T, this CPU's, has ended, which took the current thread's CPU for NS.
+ */
+static __always_inline void irq_time_ended(struct irq_time *t, __u64 ns);
 
 static __always_inline struct irq_time *irq_time(void)
 {
@@ -49,22 +52,6 @@ static __always_inline void waker_interrupt(struct plumb_waker *w)
 
 	if (t && w->kind == PLUMB_WAKER_EITHER && (t->hard || t->softirq))
 		w->kind = t->hard ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_SOFTIRQ;
-}
-
-/*
- * The time of interrupts since this was last called on this CPU, or a switch has ended, if that is
- * at least LEAST ns; otherwise 0, and it is kept for the next call.
- */
-static __always_inline __u64 irq_time_take(__u64 least)
-{
-	struct irq_time *t = irq_time();
-	__u64 ns;
-
-	if (!t || t->ns - t->taken < least)
-		return 0;
-	ns = t->ns - t->taken;
-	t->taken = t->ns;
-	return ns;
 }
 
 /* Of an idle CPU no thread is interrupted. */
@@ -91,8 +78,8 @@ static __always_inline int hard_ends(void)
 		return 0;
 	ns = bpf_ktime_get_ns() - t->hard;
 	t->hard = 0;
-	t->ns += ns;
 	t->nested += ns;
+	irq_time_ended(t, ns);
 	return 0;
 }
 
@@ -125,11 +112,13 @@ SEC("raw_tp/softirq_exit")
 int softirq_time_ends(void *ctx __attribute__((unused)))
 {
 	struct irq_time *t = irq_time();
+	__u64 ns;
 
 	if (!t || !t->softirq)
 		return 0;
-	t->ns += bpf_ktime_get_ns() - t->softirq - t->nested;
+	ns = bpf_ktime_get_ns() - t->softirq - t->nested;
 	t->softirq = 0;
+	irq_time_ended(t, ns);
 	return 0;
 }
 

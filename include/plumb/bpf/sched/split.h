@@ -2,10 +2,11 @@
 /*
  * split: the parts of the time of calls.
  *
- *	time = on-cpu + preempted + blocked + runq
+ *	time = on-cpu + irq + preempted + blocked + runq
  *
- * preempted: off the CPU though runnable; blocked: off the CPU until woken; runq: woken, and not
- * yet running. The rest is on the CPU, so the sum is exact.
+ * irq: on the CPU, while interrupts and softirqs had it (irq-time.bpf.h); preempted: off the CPU
+ * though runnable; blocked: off the CPU until woken; runq: woken, and not yet running. The rest is
+ * on the CPU, so the sum is exact.
  *
  * A tool can divide the time off the CPU into other parts (plumb_measure.parts), with on-cpu last.
  */
@@ -17,7 +18,8 @@ enum plumb_split_part {
 	PLUMB_PREEMPTED,
 	PLUMB_BLOCKED,
 	PLUMB_RUNQ,
-	PLUMB_PARTS, /* parts that are off the CPU */
+	PLUMB_IRQ,
+	PLUMB_PARTS, /* parts in which the thread does not run */
 	PLUMB_ON_CPU = PLUMB_PARTS,
 	PLUMB_ALL_PARTS,
 };
@@ -30,4 +32,4 @@ enum plumb_split_part {
 #define PLUMB_RETURN_PARTS (PLUMB_RETURN + 1)
 
 /* Parts of any tool, on-cpu included. */
-#define PLUMB_MAX_PARTS 13
+#define PLUMB_MAX_PARTS 14

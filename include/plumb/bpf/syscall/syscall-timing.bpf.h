@@ -90,13 +90,17 @@ static __always_inline void timing_leave_inflight_slot(struct plumb_inflight_slo
 		.regs = regs,
 		.slot = inflight_slot->slot,
 		.in_inflight_slot = true,
-		.left = inflight_slot->left,
 	};
 
+	/* From here on interrupts are none of the call's (split-irq.bpf.h). */
+	inflight_slot->ended = now;
+	barrier();
+	c.left = inflight_slot->left;
 	if (!timing_is_doubtful(inflight_slot->start)) {
 		timing_end(&c);
 		inflight_slot->ns = c.ns;
-		inflight_slot->ended = now;
+	} else {
+		inflight_slot->ended = 0;
 	}
 	inflight_slot->start = 0;
 }
@@ -114,10 +118,13 @@ static __always_inline void timing_leave(struct call_thread *t, long ret, struct
 		.t = t,
 	};
 
+	t->ret.ended = now; /* as above */
+	barrier();
 	if (!timing_is_doubtful(t->start)) {
 		timing_end(&c);
 		t->ret.ns = c.ns;
-		t->ret.ended = now;
+	} else {
+		t->ret.ended = 0;
 	}
 	t->start = 0;
 }
