@@ -283,7 +283,7 @@ check() {
 	if known hog runnable 2 .low '.high + .life - .delay'; then
 		judge of-hog hog runnable '$truth[0].calls[0].by as $by | .sum = ([rows[]
 			| select(.cause == $cause and .by.pid == $by.pid and .by.comm == "c-hog" and .by.nice == 5 and .by.n_cpus == 1 and "\(.by.cpu)" == .waiter.cpus).sum] | total)
-			| ([rows[] | select(.cause == $cause).sum] | total) - .sum as $others # of a wait it has who had the CPU longest
+			| (([rows[] | select(.cause == $cause).sum] | total) - .sum) as $others # of a wait it has who had the CPU longest
 			| must(about($by.cpu - $others; $by.cpu + $others))' "the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim"
 		# On a busy machine others may have had it for longer.
 		if jq -e '[.rows[] | select(.cause == "runnable")] | ([.[] | select(.by.comm == "c-hog").sum] | add) > (map(.sum) | add) / 2' \
