@@ -86,10 +86,11 @@ run() {
 	attach waits -p "$pid" -b tid
 	attach by-cpu -p "$pid" -b cpu
 	attach by-name -c turns -b comm,pid
+	attach slower -p "$pid" --slower=1ms
 	attached
 	open_gate spin go
 	await 30 [ -e spin.gates/done ]
-	detach waits by-cpu by-name
+	detach waits by-cpu by-name slower
 	open_gate spin end
 	finish spin "$pid"
 
@@ -232,6 +233,17 @@ check() {
 		--slurpfile truth spin.truth
 	holds "... and of who slept or ran when the trace began next to nothing is unmatched" waits.json '$last.ledger.unmatched <= 5'
 	sound "of waits" waits.json
+	evidence slower.json slower.err spin.truth
+	holds "--slower: single waits of these threads, as long as they had no CPU" slower.json '[$all[].wait // empty] as $waits
+		| all($waits[]; .ns >= 1000000) and $last.not_printed == 0
+		and all($truth[0].calls[]; . as $t | [$waits[] | select(.tid == $t.tid).ns] | add - ($t.wall - $t.busy)
+			| . >= -0.1 * $t.wall - 20000000 and . <= $t.wall / 20 + 150000000)' --slurpfile truth spin.truth
+	holds "... with who had it meanwhile: the other two, and on a busy machine others" slower.json '[$truth[0].calls[].tid] as $tids
+		| [$all[].wait // empty | {tid, ns, all: ([.meanwhile[].sum] | add), others: ([.meanwhile[] | select(.tid as $tid | $tids | index($tid)).sum] | add),
+			own: [.meanwhile[].tid]}] as $waits
+		| ($waits | length) > 10 and all($waits[]; .tid as $tid | .all <= .ns and (.own | index($tid)) == null)
+		and ([$waits[].all] | add) >= 0.99 * ([$waits[].ns] | add)
+		and ([$waits[].others] | add) >= ([$waits[].ns] | add) - 450000000' --slurpfile truth spin.truth
 	evidence by-cpu.json by-cpu.err spin.truth
 	holds "-b cpu is the CPU that was waited for" by-cpu.json \
 		'($last.rows | map(.key)) == [{"cpu": $truth[0].calls[0].cpu}]' --slurpfile truth spin.truth

@@ -8,6 +8,7 @@
 #include <plumb/core/run.h>
 #include <plumb/core/text.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/meanwhile/waits.h>
 #include <plumb/split/split.h>
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
@@ -164,6 +165,17 @@ static bool is_shown(const struct slow_call *c, uint64_t ns)
 	return ns * 200 >= c->ns;
 }
 
+static const struct bpf_object *object(void)
+{
+	return slow_calls.run->instance.bpf.object;
+}
+
+/* Of a record in slow_calls.list. */
+static const struct plumb_waits *waits_of(const struct slow_call *c)
+{
+	return &((const struct slow_record *)c)->waits;
+}
+
 /* Fields of unlimited length come last. */
 static void print_line(const struct slow_call *c, FILE *out)
 {
@@ -188,7 +200,7 @@ static void print_line(const struct slow_call *c, FILE *out)
 		print_waker(&waker, out);
 	if (is_shown(c, c->off[PLUMB_PREEMPTED]))
 		print_waker(&c->preempted_by, out);
-	waits_print(c, out);
+	plumb_waits_print(object(), waits_of(c), c->ns, "; waited for a CPU ", out);
 	if (held_by(c))
 		fprintf(out, "; held on its way out: %s", held_by(c));
 	fputc('\n', out);
@@ -310,7 +322,7 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "held_by", held_by(c) ? json_string(held_by(c)) : json_null());
 	json_object_set_new(j, "woken_by", json_of_woken(c));
 	json_object_set_new(j, "preempted_by", plumb_waker_json(&c->preempted_by));
-	waits_add_json(c, j);
+	plumb_waits_json(object(), waits_of(c), j);
 	if (calls.stacks)
 		json_object_set_new(j, "longest", c->longest ? json_of_longest(c) : json_null());
 }

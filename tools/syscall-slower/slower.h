@@ -31,15 +31,6 @@ void arguments_recall(const struct slow_call *c);
 void arguments_print(const struct slow_call *c, FILE *out);
 void arguments_add_json(const struct slow_call *c, json_t *j);
 
-/* --- waits.c: what happened while the thread of a call waited for a CPU --- */
-
-/*
- * Of calls in slow_calls.list: "; waited for a CPU (nice 0), only on CPU 1: 12.1ms hog/12 (nice 5),
- * ...", what took much of the call.
- */
-void waits_print(const struct slow_call *c, FILE *out);
-void waits_add_json(const struct slow_call *c, json_t *j);
-
 /* --- kept.c: the longest calls of a run, for files that are written at its end --- */
 
 #define KEPT_MOST 10000

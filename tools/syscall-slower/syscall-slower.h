@@ -6,6 +6,7 @@
 #include <plumb/bpf/sched/meanwhile.h>
 #include <plumb/bpf/sched/return.h>
 #include <plumb/bpf/sched/split.h>
+#include <plumb/bpf/sched/waits.h>
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/bpf/syscall/descriptor.h>
 
@@ -33,21 +34,11 @@ struct slow_call {
 	char comm[PLUMB_COMM_LEN];
 };
 
-/* What happened while the thread of a call waited for CPUs, of all waits together. */
-struct slow_wait {
-	__u64 ns; /* 0: none */
-	struct plumb_meanwhile who;
-};
-#define SLOW_WAITS 9
-struct slow_waits {
-	struct slow_wait all[SLOW_WAITS]; /* the thread itself; what happened */
-};
-
 /* What its descriptors are follows a call that has some, its waits one that waited. */
 struct slow_record {
 	struct slow_call call;
 	struct plumb_descriptor descriptors[2];
-	struct slow_waits waits;
+	struct plumb_waits waits; /* of the call, of all together */
 };
 
 /*
