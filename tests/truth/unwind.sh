@@ -209,13 +209,16 @@ check() {
 			[$last.rows[].stack[] | .frame | select(test("_library"))] as $all
 			| ($all | length) > 0 and all($all[]; endswith(" [address reused]"))'
 	fi
+	# The vDSO of who has ended has no name; emulated, reading the clock takes a while.
+	named=0.99
+	[ "$(jq -r .arch brief.json)" = x86_64 ] || named=0.85
 	evidence brief.json brief.err brief.truth
 	holds "functions of processes of 2 ms have their names" brief.json '
 		[$last.rows[] | select(.key.comm == "unwound" and all(.stack[]; .frame | test("execve") | not))
 			| {count, frames: [.stack[] | select(.kernel | not).frame]} | select(.frames | length > 0)] as $all
 		| ($all | map(.count) | add) as $n | ($all | map(select(.frames[0] != "[unknown]").count) | add) as $named
 		| ($all | map(select(.frames[0] == "compute_known").count) | add) as $known
-		| $known >= 30 and $named >= 0.99 * $n'
+		| $known >= 30 and $named >= $least * $n' --argjson least $named
 	for caller in plain variable aligned; do
 		[ -e steps.$caller ] || continue
 		evidence "steps-$caller.json" "steps-$caller.err" steps.$caller
