@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * locks: threads that wait for locks of the kernel, each of which one known thread holds.
+ *
+ *	locks ROUNDS BUSY	waits for four locks, beside BUSY threads that compute
+ *	locks many ROUNDS	eight threads that write to one file, ROUNDS times each
+ *
+ * write(2) and fallocate(2) on a memfd hold locks while they copy or allocate.  The page that the
+ * holder writes comes from a userfaultfd, so that the holder sleeps with the locks as long as
+ * another thread wants it to.  In each round one thread waits, once, and looks at its own clock.
+ */
+#include "userfault.h"
+
+#define DELAY_NS 10000000ULL
+#define SIZE     (192L << 20) /* of what fallocate() allocates */
+
+static int file, ends[2];
+static char *pages; /* not touched yet: they fault */
+static long page_size;
+static atomic_int round_of_holder, round_of_waiter, is_over;
+static uint64_t inode_of_pipe;
+
+static void take_position(char *from)
+{
+	if (write(file, from, 1) != 1)
+		die("write: %s", strerror(errno));
+}
+
+static void take_inode(char *from)
+{
+	if (pwrite(file, from, 1, 0) != 1)
+		die("pwrite: %s", strerror(errno));
+}
+
+static void take_pipe(char *from)
+{
+	if (write(ends[1], from, 1) != 1)
+		die("write to a pipe: %s", strerror(errno));
+}
+
+static void hold_on_cpu(char *from)
+{
+	if (fallocate(file, 0, 0, SIZE))
+		die("fallocate: %s", strerror(errno));
+	if (ftruncate(file, 0))
+		die("ftruncate: %s", strerror(errno));
+}
+
+static const struct lock {
+	const char *name;
+	void (*hold)(char *from);
+	void (*wait)(char *from);
+} locks[] = {
+	{"position", take_position, take_position},
+	{"inode", take_inode, take_inode},
+	{"pipe", take_pipe, take_pipe},
+	{"busy-inode", hold_on_cpu, take_inode},
+};
+#define LOCKS (sizeof(locks) / sizeof(*locks))
+
+struct held {
+	struct series waits;
+	uint64_t cpu, delay; /* ns of the holder: on a CPU, waiting for one, in all of its calls */
+	uint64_t wall;
+};
+
+static struct held held[LOCKS];
+static int rounds;
+static pid_t holder_tid, waiter_tid;
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static uint64_t own_delay_ns(int schedstat)
+{
+	unsigned long long cpu, delay = 0;
+	char text[128] = "";
+
+	if (syscall(SYS_pread64, schedstat, text, sizeof(text) - 1, (off_t)0) > 0)
+		sscanf(text, "%llu %llu", &cpu, &delay);
+	return delay;
+}
+
+static void *hold(void *arg)
+{
+	int n = 0, schedstat;
+
+	rename_self("l-holder");
+	holder_tid = own_tid();
+	schedstat = open_of_thread(getpid(), holder_tid, "schedstat");
+	for (size_t i = 0; i < LOCKS; i++)
+		for (int r = 0; r < rounds; r++) {
+			uint64_t wall, cpu, delay;
+
+			while (atomic_load(&round_of_waiter) < n)
+				pause_ns(200000);
+			n++;
+			delay = own_delay_ns(schedstat);
+			cpu = own_cpu_ns();
+			wall = now_ns();
+			atomic_store(&round_of_holder, n);
+			locks[i].hold(pages + n * page_size);
+			held[i].wall += now_ns() - wall;
+			held[i].cpu += own_cpu_ns() - cpu;
+			held[i].delay += own_delay_ns(schedstat) - delay;
+		}
+	return arg;
+}
+
+static void *wait_for(void *arg)
+{
+	char byte = 1;
+	int n = 0;
+
+	rename_self("l-waiter");
+	waiter_tid = own_tid();
+	for (size_t i = 0; i < LOCKS; i++) {
+		series_init(&held[i].waits, rounds);
+		for (int r = 0; r < rounds; r++) {
+			uint64_t began;
+
+			n++;
+			while (atomic_load(&round_of_holder) < n)
+				pause_ns(200000);
+			pause_ns(2000000); /* the holder has the lock by now */
+			began = now_ns();
+			locks[i].wait(&byte);
+			series_add(&held[i].waits, now_ns() - began, false);
+			atomic_store(&round_of_waiter, n);
+		}
+	}
+	return arg;
+}
+
+static void *compute(void *arg)
+{
+	rename_self("l-busy");
+	while (!atomic_load(&is_over))
+		;
+	return arg;
+}
+
+static void start_thread(pthread_t *t, void *(*run)(void *))
+{
+	if (pthread_create(t, NULL, run, NULL))
+		die("pthread_create");
+}
+
+static void wait_for_locks(int busy)
+{
+	const size_t length = (LOCKS * rounds + 2) * page_size;
+	pthread_t busy_threads[16], holder, waiter;
+	static char page[65536] __attribute__((aligned(65536)));
+
+	pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	if (!userfault_begin(pages, length, page, page_size, DELAY_NS))
+		exit(WORKLOAD_SKIP);
+	reached("ready");
+	gate("go");
+	for (int i = 0; i < busy; i++)
+		start_thread(&busy_threads[i], compute);
+	start_thread(&waiter, wait_for);
+	start_thread(&holder, hold);
+	pthread_join(holder, NULL);
+	pthread_join(waiter, NULL);
+	atomic_store(&is_over, 1);
+	for (int i = 0; i < busy; i++)
+		pthread_join(busy_threads[i], NULL);
+	report_begin();
+	for (size_t i = 0; i < LOCKS; i++) {
+		put_row_of("lock", waiter_tid, "l-waiter", locks[i].name, held[i].waits.count, 0);
+		put(",\"holder\":%d,\"inode\":%llu,\"cpu\":%llu,\"delay\":%llu,\"wall\":%llu,",
+		    holder_tid, (unsigned long long)inode_of_pipe, (unsigned long long)held[i].cpu,
+		    (unsigned long long)held[i].delay, (unsigned long long)held[i].wall);
+		put_figures(&held[i].waits);
+		put("}");
+	}
+}
+
+/* ---- eight threads ---- */
+
+#define MANY 8
+
+struct writer {
+	pthread_t thread;
+	pid_t tid;
+	uint64_t wall, cpu, delay;
+};
+static struct writer writers[MANY];
+
+static void *write_much(void *arg)
+{
+	static char from[65536];
+	struct writer *w = arg;
+	uint64_t cpu, delay, wall;
+	int schedstat;
+
+	rename_self("l-many");
+	w->tid = own_tid();
+	schedstat = open_of_thread(getpid(), w->tid, "schedstat");
+	delay = own_delay_ns(schedstat);
+	cpu = own_cpu_ns();
+	wall = now_ns();
+	for (int i = 0; i < rounds; i++)
+		if (pwrite(file, from, sizeof(from), 0) != sizeof(from))
+			die("pwrite: %s", strerror(errno));
+	w->wall = now_ns() - wall;
+	w->cpu = own_cpu_ns() - cpu;
+	w->delay = own_delay_ns(schedstat) - delay;
+	return arg;
+}
+
+static void write_many(void)
+{
+	reached("ready");
+	gate("go");
+	for (int i = 0; i < MANY; i++)
+		if (pthread_create(&writers[i].thread, NULL, write_much, &writers[i]))
+			die("pthread_create");
+	for (int i = 0; i < MANY; i++)
+		pthread_join(writers[i].thread, NULL);
+	report_begin();
+	for (int i = 0; i < MANY; i++) {
+		put_row_of("lock", writers[i].tid, "l-many", "inode", rounds, 0);
+		put(",\"cpu\":%llu,\"delay\":%llu,\"wall\":%llu}",
+		    (unsigned long long)writers[i].cpu, (unsigned long long)writers[i].delay,
+		    (unsigned long long)writers[i].wall);
+	}
+}
+
+/* A file that is opened by its path has a lock for its position, which a memfd itself has not. */
+static int opened_memfd(void)
+{
+	char path[64];
+	int fd = memfd_create("locks", MFD_CLOEXEC);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd = fd < 0 ? fd : open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		die("memfd_create: %s", strerror(errno));
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	const bool many = argc == 3 && !strcmp(argv[1], "many");
+	struct stat st;
+
+	if (argc != 3)
+		die("usage: locks ROUNDS BUSY | locks many ROUNDS");
+	rounds = atoi(argv[many ? 2 : 1]);
+	page_size = sysconf(_SC_PAGESIZE);
+	file = opened_memfd();
+	make_pipe(ends);
+	if (fstat(ends[0], &st))
+		die("fstat");
+	inode_of_pipe = st.st_ino;
+	if (many)
+		write_many();
+	else
+		wait_for_locks(atoi(argv[2]));
+	report_end();
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* caller: the place in the kernel that waits for a lock. */
+#pragma once
+
+#include <plumb/bpf/core/common.bpf.h>
+#include "lock-latency.h"
+
+/* The kernel's functions that take locks, as the loader finds them; 0: not known. */
+const volatile struct lock_text lock_texts[LOCK_TEXTS] = {};
+
+/* Frames of the tracepoint, of the lock and of the caller. */
+#define CALLER_FRAMES 16
+
+/* Of a CPU; a program that interrupts this one there may write another stack. */
+PLUMB_MAP(caller_stacks, PERCPU_ARRAY, 1, __u32, __u64[CALLER_FRAMES]);
+
+/* The caller of each lock without a name that was first seen to wait. */
+PLUMB_MAP(caller_of_lock, HASH, 16384, __u64, __u64);
+
+/* Those of spinning locks; with SLEEPS also those of sleeping ones, which the scheduler shares. */
+static __always_inline bool is_lock_text(__u64 address, bool sleeps)
+{
+	return (sleeps && address > lock_texts[0].from && address <= lock_texts[0].to) ||
+	       (address > lock_texts[1].from && address <= lock_texts[1].to);
+}
+
+/* The innermost return address outside of the functions of the lock; 0: not known. */
+static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
+{
+	__u32 zero = 0, i, n;
+	__u64 *stack = bpf_map_lookup_elem(&caller_stacks, &zero), caller = 0;
+	bool in_lock = false;
+	long size;
+
+	if (!stack || !lock_texts[0].from)
+		return 0;
+	size = bpf_get_stack(ctx, stack, CALLER_FRAMES * sizeof(*stack), 0);
+	n = size > 0 ? size / sizeof(*stack) : 0;
+	for (i = 0; i < CALLER_FRAMES && i < n && !caller; i++) {
+		if (is_lock_text(stack[i], sleeps))
+			in_lock = true;
+		else if (in_lock)
+			caller = stack[i];
+	}
+	return caller;
+}
+
+/* The same that waited first for LOCK: its stack is walked once. */
+static __always_inline __u64 caller_of(void *ctx, __u64 lock, bool sleeps)
+{
+	__u64 *known = bpf_map_lookup_elem(&caller_of_lock, &lock), caller;
+
+	if (known)
+		return *known;
+	caller = caller_walk(ctx, sleeps);
+	if (caller)
+		bpf_map_update_elem(&caller_of_lock, &lock, &caller, BPF_ANY);
+	return caller;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A wait is from contention_begin(lock, flags) to contention_end(lock, result).  A thread that
+ * waits for a mutex spins, then sleeps, and may spin again.  Each of these begins, and one wait
+ * ends.
+ */
+#include "waits.bpf.h"
+
+#define PLUMB_KEY struct lock_key
+#include <plumb/bpf/key/key-cpu.bpf.h>
+
+enum { SPLIT_PARTS = LOCK_ON_CPU };
+#include <plumb/bpf/hist/split-hist.bpf.h>
+#include "caller.bpf.h"
+#include "held-by.bpf.h"
+#include "lock-name.bpf.h"
+
+/* include/trace/events/lock.h */
+#define LCB_F_SPIN   1
+#define LCB_F_READ   2
+#define LCB_F_WRITE  4
+#define LCB_F_RT     8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX  32
+
+static __always_inline __u32 kind_of(__u32 flags)
+{
+	const __u32 access = flags & LCB_F_READ ? 1 : flags & LCB_F_WRITE ? 2 : 0;
+
+	if (flags & LCB_F_PERCPU)
+		return access == 1 ? LOCK_PERCPU_READ : LOCK_PERCPU_WRITE;
+	if (flags & LCB_F_RT)
+		return LOCK_RTMUTEX + access;
+	if (flags & LCB_F_MUTEX)
+		return LOCK_MUTEX;
+	if (flags & LCB_F_SPIN)
+		return LOCK_SPINLOCK + access;
+	return access ? LOCK_RWSEM_READ + access - 1 : LOCK_SEMAPHORE;
+}
+
+static __always_inline bool spins(__u32 kind)
+{
+	return kind >= LOCK_SPINLOCK && kind <= LOCK_RWLOCK_WRITE;
+}
+
+static __noinline int wait_fill(void *ctx, struct lock_wait *w, struct task_struct *task,
+				__u64 lock, __u32 kind)
+{
+	if (!w) /* for the verifier */
+		return 0;
+	__builtin_memset(w, 0, sizeof(*w));
+	w->id.lock = lock;
+	w->id.kind = kind;
+	w->task = (__u64)task;
+	if (plumb_config.by & LOCK_BY_LOCK)
+		lock_name(&w->id, task);
+	if (plumb_config.by & LOCK_BY_CALLER)
+		w->id.caller = caller_walk(ctx, !spins(kind));
+	else if (plumb_config.by & LOCK_BY_LOCK && w->id.member == LOCK_NOWHERE)
+		w->id.caller = caller_of(ctx, lock, !spins(kind));
+	return 0;
+}
+
+static __always_inline int spin_begins(void *ctx, struct task_struct *task, __u64 lock, __u32 kind,
+				       __u32 cpu, __u64 now)
+{
+	struct lock_cpu *c = waits_of_cpu();
+	struct lock_wait *w;
+	__u64 depth;
+
+	if (!c)
+		return 0;
+	/* A wait of a thread that has left the CPU, or of all contexts, has ended unseen. */
+	depth = c->depth;
+	if (depth && (depth >= LOCK_CPU_WAITS || c->waits[0].task != (__u64)task)) {
+		ledger_add(cpu, exit_lost, depth);
+		depth = 0;
+	}
+	w = wait_at(c->waits, depth, LOCK_CPU_WAITS);
+	wait_fill(ctx, w, task, lock, kind);
+	w->start = now;
+	c->depth = depth + 1;
+	ledger_count(cpu, began);
+	return 0;
+}
+
+static __always_inline int sleep_begins(void *ctx, struct task_struct *task, __u64 lock, __u32 kind,
+					__u32 cpu, __u64 now)
+{
+	struct lock_thread *t = inflight_make(task);
+	struct lock_wait *w;
+
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return 0;
+	}
+	w = wait_at(t->waits, t->depth - 1, LOCK_THREAD_WAITS);
+	if (t->depth && w->id.lock == lock) {
+		held_by(w, now);
+		return 0;
+	}
+	if (t->depth >= LOCK_THREAD_WAITS) {
+		ledger_count(cpu, too_deep);
+		return 0;
+	}
+	w = wait_at(t->waits, t->depth, LOCK_THREAD_WAITS);
+	wait_fill(ctx, w, task, lock, kind);
+	w->start = now;
+	held_by(w, now);
+	waiter_changes((__u64)task, 1);
+	t->depth++;
+	ledger_count(cpu, began);
+	return 0;
+}
+
+static __always_inline int wait_begins(void *ctx, __u64 lock, __u32 flags)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id(), kind = kind_of(flags);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!filter_thread(task) || !filter_entry(task))
+		return 0;
+	return spins(kind) ? spin_begins(ctx, task, lock, kind, cpu, now)
+			   : sleep_begins(ctx, task, lock, kind, cpu, now);
+}
+
+/* The parts of the key by which rows are grouped. */
+static __always_inline void key_fill(struct lock_key *key, const struct lock_wait *w)
+{
+	if (plumb_config.by & LOCK_BY_LOCK)
+		key->id = w->id;
+	else if (plumb_config.by & LOCK_BY_CALLER)
+		key->id.caller = w->id.caller;
+	key->id.kind = plumb_config.by & LOCK_BY_KIND ? w->id.kind : 0;
+	if (plumb_config.by & LOCK_BY_OWNER) {
+		key->owner = w->owner || w->held.shared ? w->held : w->released;
+		key->owner.call = 0;
+	}
+	if (plumb_config.by & LOCK_BY_DOING)
+		key->owner.call = w->owner ? w->held.call : w->released.call;
+}
+
+static __noinline int record(struct lock_wait *w, struct task_struct *task, bool failed)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns(), off[LOCK_ON_CPU] = {}, on, ns;
+	struct lock_key key = {};
+
+	if (!w) /* for the verifier */
+		return 0;
+	ns = now - w->start;
+	on = held_parts(w, now, ns, off);
+	key_fill(&key, w);
+	split_record(off, key_cpu_slot(task, &key, cpu), cpu, ns, on, failed);
+	return 0;
+}
+
+static __always_inline int wait_ends(__u64 lock, __u32 result)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id(), n;
+	struct lock_cpu *c = waits_of_cpu();
+	struct lock_thread *t;
+
+	if (!c || !filter_thread(task))
+		return 0;
+	n = wait_find(c->waits, c->depth, LOCK_CPU_WAITS, lock);
+	if (n && c->waits[0].task == (__u64)task) {
+		record(wait_at(c->waits, n - 1, LOCK_CPU_WAITS), task, result);
+		ledger_add(cpu, exit_lost_nested, c->depth - n);
+		c->depth = n - 1;
+		return 0;
+	}
+	t = inflight_get(task);
+	n = t ? wait_find(t->waits, t->depth, LOCK_THREAD_WAITS, lock) : 0;
+	if (!n) {
+		if (plumb_live && filter_entry(task))
+			ledger_count(cpu, unmatched);
+		return 0;
+	}
+	record(wait_at(t->waits, n - 1, LOCK_THREAD_WAITS), task, result);
+	ledger_add(cpu, exit_lost_nested, t->depth - n);
+	waiter_changes((__u64)task, n - 1 - t->depth);
+	t->depth = n - 1;
+	if (!t->depth)
+		inflight_drop(task);
+	return 0;
+}
+
+SEC("raw_tp/contention_begin")
+int raw_wait_begins(struct bpf_raw_tracepoint_args *ctx)
+{
+	return wait_begins(ctx, ctx->args[0], ctx->args[1]);
+}
+
+SEC("raw_tp/contention_end")
+int raw_wait_ends(struct bpf_raw_tracepoint_args *ctx)
+{
+	return wait_ends(ctx->args[0], ctx->args[1]);
+}
+
+SEC("tp/lock/contention_begin")
+int tp_wait_begins(struct trace_event_raw_contention_begin *ctx)
+{
+	return wait_begins(ctx, (__u64)ctx->lock_addr, ctx->flags);
+}
+
+SEC("tp/lock/contention_end")
+int tp_wait_ends(struct trace_event_raw_contention_end *ctx)
+{
+	return wait_ends((__u64)ctx->lock_addr, ctx->ret);
+}
+
+SEC("raw_tp/sched_switch")
+int owner_switches(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+	__u64 now;
+
+	if (!owner_mark((__u64)task) && !owner_mark(ctx->args[2]))
+		return 0;
+	now = bpf_ktime_get_ns();
+	owner_leaves(task, ctx->args[0] || sched_state(task) == TASK_RUNNING, now);
+	owner_comes(ctx->args[2], now);
+	return 0;
+}
+
+SEC("raw_tp/sched_waking")
+int owner_or_waiter_wakes(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (owner_mark(ctx->args[0]))
+		owner_wakes(ctx->args[0], bpf_ktime_get_ns());
+	if (waiter_may_be(ctx->args[0]))
+		released_by(ctx->args[0], current_task());
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the loader and the BPF programs of lock-latency. */
+#pragma once
+
+#include <plumb/bpf/key/key.h>
+
+/* Keys that the tool adds to --by. */
+#define LOCK_BY_KIND   (PLUMB_BY_TOOL << 0)
+#define LOCK_BY_LOCK   (PLUMB_BY_TOOL << 1)
+#define LOCK_BY_CALLER (PLUMB_BY_TOOL << 2)
+#define LOCK_BY_OWNER  (PLUMB_BY_TOOL << 3)
+#define LOCK_BY_DOING  (PLUMB_BY_TOOL << 4)
+
+enum lock_kind {
+	LOCK_MUTEX,
+	LOCK_RWSEM_READ,
+	LOCK_RWSEM_WRITE,
+	LOCK_SPINLOCK,
+	LOCK_RWLOCK_READ,
+	LOCK_RWLOCK_WRITE,
+	LOCK_RTMUTEX,
+	LOCK_RT_READ,
+	LOCK_RT_WRITE,
+	LOCK_PERCPU_READ,
+	LOCK_PERCPU_WRITE,
+	LOCK_SEMAPHORE,
+	LOCK_KINDS
+};
+
+/* Where a lock is that has no symbol: the member of a struct, of which something is known. */
+enum lock_member {
+	LOCK_NOWHERE,    /* not known */
+	LOCK_MMAP,       /* mm_struct.mmap_lock, NUMBER and NAME are those of the process */
+	LOCK_INODE,      /* inode.i_rwsem, NUMBER is that of the inode, NAME that of the file */
+	LOCK_I_MMAP,     /* address_space.i_mmap_rwsem, the same */
+	LOCK_INVALIDATE, /* address_space.invalidate_lock, the same */
+	LOCK_UMOUNT,     /* super_block.s_umount, NAME is s_id: that of the block device */
+	LOCK_ANON_VMA,   /* anon_vma.rwsem */
+	LOCK_PIPE,       /* pipe_inode_info.mutex, NUMBER is that of the inode */
+	LOCK_POSITION,   /* file.f_pos_lock, as that of an inode */
+	LOCK_EPOLL,      /* eventpoll.mtx */
+	LOCK_RQ,         /* rq.__lock, NUMBER is that of the CPU */
+	LOCK_MEMBERS
+};
+
+#define LOCK_NAME_LEN 32
+
+struct lock_id {
+	__u64 lock;   /* its address */
+	__u64 caller; /* an address in the function that waits for it; 0: not known or not needed */
+	__u64 number;
+	__u32 kind;   /* enum lock_kind */
+	__u32 member; /* enum lock_member */
+	char name[LOCK_NAME_LEN];
+};
+
+/* A thread that holds a lock. */
+struct lock_holder {
+	__u32 pid, tid; /* 0: not known */
+	__u32 shared;   /* not one thread: readers */
+	__u32 call;     /* the number and 1 of the system call that it was in; 0: none */
+	char comm[PLUMB_COMM_LEN];
+};
+
+struct lock_key {
+	struct plumb_who who;
+	struct lock_id id;
+	struct lock_holder owner;
+};
+_Static_assert(sizeof(struct lock_key) == 152, "no hidden padding in a hash key");
+
+/* What the owner did in the time of a wait. */
+enum lock_part {
+	LOCK_PREEMPTED, /* runnable, without a CPU */
+	LOCK_QUOTA,     /* the same, with the CPU quota of its cgroup used up */
+	LOCK_ASLEEP,
+	LOCK_OFF,                /* these are off the CPU */
+	LOCK_SEVERAL = LOCK_OFF, /* not known, as there was not one owner */
+	LOCK_UNKNOWN,
+	LOCK_ON_CPU,
+	LOCK_PARTS
+};
+
+/* A wait that has not ended. */
+struct lock_wait {
+	struct lock_id id;
+	__u64 start; /* ns, CLOCK_MONOTONIC */
+	__u64 task;
+	__u64 owner, releaser; /* tasks; 0: not known */
+	__u64 off[LOCK_OFF];   /* sums of the owner's mark then */
+	__u32 marked;          /* the owner has one */
+	__u32 several;         /* it was not the only one */
+	struct lock_holder held, released;
+};
+
+#define LOCK_THREAD_WAITS 2
+
+struct lock_thread {
+	__u64 depth;
+	struct lock_wait waits[LOCK_THREAD_WAITS];
+};
+
+/* Addresses of kernel functions that take locks: TO is not included. */
+struct lock_text {
+	__u64 from, to;
+};
+#define LOCK_TEXTS 2

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * owner: what the owner of a lock does while others wait for it.
+ *
+ * A thread that is known as an owner has a mark as long as there are such waits.  Its sums are of
+ * the time that it was off the CPU since it got the mark, by reason; a wait takes their difference.
+ * While a reason applies, the time when that began is subtracted from its sum, which makes it
+ * negative, so that one word is the sum and the state, and is changed by one addition.
+ */
+#pragma once
+
+#include <plumb/bpf/core/current.bpf.h>
+#include <plumb/bpf/sched/sched-state.bpf.h>
+#include "lock-latency.h"
+
+#define OWNER_MARK_BITS 12
+
+struct owner_mark {
+	__u64 task;
+	__u64 waits; /* 0: free */
+	__u64 off[LOCK_OFF];
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct owner_mark) == 64, "one cache line");
+
+/* By the address of the task.  Of two owners with the same place one has no mark. */
+static struct owner_mark owner_marks[1 << OWNER_MARK_BITS] __attribute__((aligned(64))) = {};
+
+/* Tasks are aligned to 64 bytes; the golden ratio spreads them (Knuth, vol. 3, 6.4). */
+static __always_inline __u32 owner_place(__u64 task)
+{
+	__u64 place = (task >> 6) * 0x9e3779b97f4a7c15ULL >> (64 - OWNER_MARK_BITS);
+
+	barrier_var(place); /* the mask is for the verifier */
+	return place & ((1 << OWNER_MARK_BITS) - 1);
+}
+
+static __always_inline struct owner_mark *owner_mark(__u64 task)
+{
+	struct owner_mark *m = &owner_marks[owner_place(task)];
+
+	return m->waits && m->task == task ? m : NULL;
+}
+
+/* Why a thread that is not asleep has no CPU. */
+static __always_inline __u32 owner_reason(struct task_struct *task)
+{
+	return sched_is_throttled(task) ? LOCK_QUOTA : LOCK_PREEMPTED;
+}
+
+/* A reason begins (SINCE is the time, negative) or ends (the time). */
+static __always_inline void owner_add(struct owner_mark *m, __u32 reason, __u64 since)
+{
+	if (reason == LOCK_PREEMPTED)
+		atomic_add(&m->off[LOCK_PREEMPTED], since);
+	else if (reason == LOCK_QUOTA)
+		atomic_add(&m->off[LOCK_QUOTA], since);
+	else
+		atomic_add(&m->off[LOCK_ASLEEP], since);
+}
+
+static __always_inline bool owner_is(const struct owner_mark *m, __u32 reason)
+{
+	return (__s64)m->off[reason] < 0;
+}
+
+/* How long the reason has applied until NOW. */
+static __always_inline __u64 owner_sum(const struct owner_mark *m, __u32 reason, __u64 now)
+{
+	__u64 sum = *(volatile __u64 *)&m->off[reason];
+
+	return (__s64)sum < 0 ? sum + now : sum;
+}
+
+/* A wait for a lock of TASK begins; NULL: there is no mark for it. */
+static __always_inline struct owner_mark *owner_begin(struct task_struct *task, __u64 now)
+{
+	struct owner_mark *m = &owner_marks[owner_place((__u64)task)];
+
+	if (m->waits && m->task != (__u64)task)
+		return NULL;
+	if (!m->waits) {
+		m->task = (__u64)task;
+		m->off[LOCK_PREEMPTED] = m->off[LOCK_QUOTA] = m->off[LOCK_ASLEEP] = 0;
+		if (sched_state(task) != TASK_RUNNING && !BPF_CORE_READ(task, on_cpu))
+			owner_add(m, LOCK_ASLEEP, -now);
+		else if (!BPF_CORE_READ(task, on_cpu))
+			owner_add(m, owner_reason(task), -now);
+	}
+	atomic_add(&m->waits, 1);
+	return m;
+}
+
+static __always_inline void owner_end(__u64 task)
+{
+	struct owner_mark *m = owner_mark(task);
+
+	if (m)
+		atomic_add(&m->waits, -1);
+}
+
+/* The thread TASK leaves its CPU at NOW, RUNNABLE or not. */
+static __always_inline void owner_leaves(struct task_struct *task, bool runnable, __u64 now)
+{
+	struct owner_mark *m = owner_mark((__u64)task);
+
+	if (m)
+		owner_add(m, runnable ? owner_reason(task) : LOCK_ASLEEP, -now);
+}
+
+static __always_inline void owner_comes(__u64 task, __u64 now)
+{
+	struct owner_mark *m = owner_mark(task);
+	__u32 i;
+
+	if (!m)
+		return;
+	for (i = 0; i < LOCK_OFF; i++)
+		if (owner_is(m, i))
+			owner_add(m, i, now);
+}
+
+static __always_inline void owner_wakes(__u64 task, __u64 now)
+{
+	struct owner_mark *m = owner_mark(task);
+
+	if (!m || !owner_is(m, LOCK_ASLEEP))
+		return;
+	owner_add(m, LOCK_ASLEEP, now);
+	owner_add(m, LOCK_PREEMPTED, -now);
+}
