@@ -57,20 +57,21 @@ of_own_clocks() {
 	holds "$1: ... and its owner is the thread that held the lock, in at least 99 % of those longer than 100 us" "$1.json" \
 		"$known"' all($truth[0].calls[]; . as $t | ([owned($t)[] | long] | add) as $right | ([rows($t)[] | long] | add) as $n
 			| if $n > 0 and $right >= $n * 0.99 then true else error("\($t.lock): \($right) of \($n)") end)' --slurpfile truth "$2.truth"
+	# A thread that was given the lock owns it, and may wait for a CPU then.
 	holds "$1: an owner that waits for a page sleeps" "$1.json" \
 		"$known"' all($truth[0].calls[] | select(.lock == "pipe" or .lock == "position"); . as $t
 			| [owned($t)[].split] | (map(.owner_asleep) | add) as $asleep | (map(.sum) | add) as $sum
 			| if $asleep <= $sum and $asleep + (map(.owner_preempted + .owner_on_cpu) | add) == $sum
-				and $asleep >= $sum - $t.cpu - $t.delay - 200000 * $t.count then true
-				else error("\($t): \(.)") end)' --slurpfile truth "$2.truth"
+				and $asleep >= $sum - $t.cpu - $t.delay - $t.waiter_delay - 200000 * $t.count then true
+				else error("\($t): \($asleep) of \($sum)") end)' --slurpfile truth "$2.truth"
 	holds "$1: one that allocates has a CPU, or waits for one, as long as its own clock and the kernel say" "$1.json" \
 		"$known"' ([$truth[0].calls[] | select(.lock == "busy-inode")][0]) as $t
 			| ([$truth[0].calls[] | select(.lock == "inode")][0]) as $i
 			| [owned($t)[].split] | (map(.owner_on_cpu) | add) as $on | (map(.owner_preempted) | add) as $off
 			| (map(.owner_asleep) | add) as $asleep
-			| if $on <= $t.cpu + $i.cpu + 3000000 and $on + $off >= ($t.sum * 0.8) and $off <= $t.delay + $i.delay + 3000000
-				and $asleep <= $i.sum + 3000000 then true
-				else error("\($t): \(.)") end)' --slurpfile truth "$2.truth"
+			| if $on <= $t.cpu + $i.cpu + 3000000 and $on + $off >= ($t.sum * 0.8) and $off <= ([$t, $i | .delay + .waiter_delay] | add) + 3000000
+				and $asleep <= ([$t, $i | .wall - .cpu - .delay] | add) + 5000000 then true
+				else error("\($t), \($i): \($on) on a CPU, \($off) off, \($asleep) asleep") end' --slurpfile truth "$2.truth"
 }
 
 check() {
@@ -110,6 +111,9 @@ check() {
 			| (map(.sum) | add // 0) as $sum | if $sum <= $t.wall - $t.cpu / 2 and $sum >= ($t.wall - $t.cpu - $t.delay) * 0.98 - 2000000
 				then true else error("\($t): \($sum)") end)' --slurpfile truth eight.truth
 	sound "of contended" contended.json
+	holds "... of which the owner, one of them, has a CPU, or waits for one, but for what they sleep for other reasons" contended.json \
+		'[$last.rows[] | select(.key.lock == "i_rwsem of memfd:locks")] | (map(.sum) | add) as $sum | map(.split)
+			| (map(.owner_on_cpu + .owner_preempted) | add) >= $sum * 0.9 and (map(.owner_unknown) | add) <= $sum * 0.02'
 	evidence intervals.json intervals.err
 	whole "of intervals" intervals.json
 	evidence few.json few.err

@@ -62,6 +62,7 @@ struct held {
 	struct series waits;
 	uint64_t cpu, delay; /* ns of the holder: on a CPU, waiting for one, in all of its calls */
 	uint64_t wall;
+	uint64_t waiter_delay; /* of the waiter, in its calls */
 };
 
 static struct held held[LOCKS];
@@ -114,23 +115,26 @@ static void *hold(void *arg)
 
 static void *wait_for(void *arg)
 {
+	int n = 0, schedstat;
 	char byte = 1;
-	int n = 0;
 
 	rename_self("l-waiter");
 	waiter_tid = own_tid();
+	schedstat = open_of_thread(getpid(), waiter_tid, "schedstat");
 	for (size_t i = 0; i < LOCKS; i++) {
 		series_init(&held[i].waits, rounds);
 		for (int r = 0; r < rounds; r++) {
-			uint64_t began;
+			uint64_t began, delay;
 
 			n++;
 			while (atomic_load(&round_of_holder) < n)
 				pause_ns(200000);
 			pause_ns(2000000); /* the holder has the lock by now */
+			delay = own_delay_ns(schedstat);
 			began = now_ns();
 			locks[i].wait(&byte);
 			series_add(&held[i].waits, now_ns() - began, false);
+			held[i].waiter_delay += own_delay_ns(schedstat) - delay;
 			atomic_store(&round_of_waiter, n);
 		}
 	}
@@ -179,6 +183,7 @@ static void wait_for_locks(int busy)
 		put(",\"holder\":%d,\"inode\":%llu,\"cpu\":%llu,\"delay\":%llu,\"wall\":%llu,",
 		    holder_tid, (unsigned long long)inode_of_pipe, (unsigned long long)held[i].cpu,
 		    (unsigned long long)held[i].delay, (unsigned long long)held[i].wall);
+		put("\"waiter_delay\":%llu,", (unsigned long long)held[i].waiter_delay);
 		put_figures(&held[i].waits);
 		put("}");
 	}

@@ -3,13 +3,13 @@
  * held-by: who holds a lock that a thread waits for.
  *
  * A mutex, an rt_mutex and the writer's side of a rwsem have a pointer to their owner, which is
- * read when a wait begins.  The thread that wakes a waiter has released the lock: if it is another
- * one, there were several owners, one after the other.
+ * read when a wait begins.  The thread that wakes a waiter of a lock without an owner has released
+ * it.
  */
 #pragma once
 
+#include "held-lock.bpf.h"
 #include "lock-name.bpf.h"
-#include "owner.bpf.h"
 #include "waits.bpf.h"
 
 /* Bits of the owner's word that are not part of the pointer. */
@@ -92,53 +92,17 @@ static __always_inline void holder_fill(struct lock_holder *h, struct task_struc
 }
 
 /* At the beginning of a wait, and when it goes on: who holds the lock. */
-static __always_inline void held_by(struct lock_wait *w, __u64 now)
+static __always_inline void held_by(struct lock_wait *w, bool begins, __u64 now)
 {
 	__u64 owner = owner_of(&w->id, &w->held.shared);
-	struct owner_mark *m;
-	__u32 i;
 
-	if (!owner || owner == w->owner)
-		return;
-	if (w->owner) {
-		w->several = 1;
-		return;
-	}
-	w->owner = owner;
-	holder_fill(&w->held, (struct task_struct *)owner);
-	m = owner_begin((struct task_struct *)owner, now);
-	if (!m)
-		return;
-	w->marked = 1;
-	for (i = 0; i < LOCK_OFF; i++)
-		w->off[i] = owner_sum(m, i, now);
-}
-
-/* At the end: the parts of the wait, of NS ns; the result is that on the CPU. */
-static __always_inline __u64 held_parts(struct lock_wait *w, __u64 now, __u64 ns, __u64 *off)
-{
-	struct owner_mark *m = w->marked ? owner_mark(w->owner) : NULL;
-	__u64 left = ns, part;
-	__u32 i;
-
-	if (w->owner && w->releaser && w->releaser != w->owner)
-		w->several = 1;
-	if (w->held.shared || w->several) {
-		off[LOCK_SEVERAL] = left;
-		left = 0;
-	} else if (!m) {
-		off[LOCK_UNKNOWN] = left;
-		left = 0;
-	}
-	for (i = 0; i < LOCK_OFF && m && left; i++) {
-		part = owner_sum(m, i, now) - w->off[i];
-		/* The clocks of CPUs can differ a little. */
-		off[i] = (__s64)part < 0 ? 0 : part < left ? part : left;
-		left -= off[i];
-	}
-	if (w->marked)
-		owner_end(w->owner);
-	return left;
+	if (begins && owner)
+		holder_fill(&w->held, (struct task_struct *)owner);
+	else if (owner && owner != w->owner)
+		w->handed_on = 1;
+	if (begins)
+		w->owner = owner;
+	held_lock_waits(w, begins, owner, now);
 }
 
 /* ---- threads that may be woken by an owner ---- */
@@ -156,18 +120,51 @@ static __always_inline bool waiter_may_be(__u64 task)
 	return waiters[owner_place(task)];
 }
 
-/* The thread WAITER is woken by the current thread TASK. */
-static __always_inline void released_by(__u64 waiter, struct task_struct *task)
+/* The wait that the thread TASK is in, for a lock that can have an owner; NULL: none. */
+static __always_inline struct lock_wait *waiter_wait(__u64 task)
 {
-	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &waiter);
+	struct plumb_thread_kept *kept = bpf_map_lookup_elem(&plumb_threads_by_task, &task);
 	struct lock_wait *w;
 
 	if (!kept || !kept->thread.depth)
-		return;
+		return NULL;
 	w = wait_at(kept->thread.waits, kept->thread.depth - 1, LOCK_THREAD_WAITS);
-	if (w->id.kind > LOCK_RT_WRITE) /* interrupts release semaphores, too */
+	return w->id.kind <= LOCK_RT_WRITE ? w : NULL;
+}
+
+/*
+ * The thread WAITER is woken by the current thread TASK: if the lock has no owner, that has
+ * released it.  The waiter is its owner next, unless another thread is faster.
+ */
+static __always_inline void released_by(__u64 waiter, struct task_struct *task)
+{
+	struct lock_wait *w = waiter_wait(waiter);
+	__u32 shared = 0;
+	__u64 owner;
+
+	if (!w)
 		return;
-	w->releaser = (__u64)task;
+	owner = owner_of(&w->id, &shared);
+	if (owner && owner != waiter)
+		return;
 	if (!w->owner)
 		holder_fill(&w->released, task);
+	else if (w->owner != (__u64)task)
+		w->handed_on = 1;
+	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, bpf_ktime_get_ns());
+}
+
+/* The current thread, a waiter, goes to sleep: another thread has the lock. */
+static __always_inline void waiter_sleeps(__u64 task, __u64 now)
+{
+	struct lock_wait *w = waiter_wait(task);
+	__u64 owner;
+
+	if (!w)
+		return;
+	owner = owner_of(&w->id, &w->held.shared);
+	if (owner && w->owner && owner != w->owner)
+		w->handed_on = 1;
+	if (owner != task)
+		held_lock_passes(w, owner, now);
 }

@@ -96,7 +96,7 @@ static __always_inline int sleep_begins(void *ctx, struct task_struct *task, __u
 	}
 	w = wait_at(t->waits, t->depth - 1, LOCK_THREAD_WAITS);
 	if (t->depth && w->id.lock == lock) {
-		held_by(w, now);
+		held_by(w, false, now);
 		return 0;
 	}
 	if (t->depth >= LOCK_THREAD_WAITS) {
@@ -106,7 +106,7 @@ static __always_inline int sleep_begins(void *ctx, struct task_struct *task, __u
 	w = wait_at(t->waits, t->depth, LOCK_THREAD_WAITS);
 	wait_fill(ctx, w, task, lock, kind);
 	w->start = now;
-	held_by(w, now);
+	held_by(w, true, now);
 	waiter_changes((__u64)task, 1);
 	t->depth++;
 	ledger_count(cpu, began);
@@ -141,18 +141,42 @@ static __always_inline void key_fill(struct lock_key *key, const struct lock_wai
 		key->owner.call = w->owner ? w->held.call : w->released.call;
 }
 
+static __always_inline void count_handed_on(__u32 slot, __u32 cpu)
+{
+	__u32 at = hist_at(slot, cpu);
+	struct plumb_totals *totals;
+	__u64 *buckets;
+
+	if (plumb_config.exclusive) {
+		buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+		totals = buckets ? (void *)(buckets + plumb_config.buckets) : NULL;
+	} else {
+		totals = totals_of(slot, cpu);
+	}
+	if (totals)
+		plumb_add(totals->counters[LOCK_HANDED_ON], 1);
+}
+
+/* That of the wait that ends: it has no room on the stack. */
+PLUMB_MAP(lock_keys, PERCPU_ARRAY, 1, __u32, struct lock_key);
+
 static __noinline int record(struct lock_wait *w, struct task_struct *task, bool failed)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 now = bpf_ktime_get_ns(), off[LOCK_ON_CPU] = {}, on, ns;
-	struct lock_key key = {};
+	__u32 zero = 0, slot;
+	struct lock_key *key = bpf_map_lookup_elem(&lock_keys, &zero);
 
-	if (!w) /* for the verifier */
+	if (!w || !key) /* for the verifier */
 		return 0;
 	ns = now - w->start;
-	on = held_parts(w, now, ns, off);
-	key_fill(&key, w);
-	split_record(off, key_cpu_slot(task, &key, cpu), cpu, ns, on, failed);
+	on = held_lock_ends(w, failed, now, ns, off);
+	__builtin_memset(key, 0, sizeof(*key));
+	key_fill(key, w);
+	slot = key_cpu_slot(task, key, cpu);
+	split_record(off, slot, cpu, ns, on, failed);
+	if (w->handed_on)
+		count_handed_on(slot, cpu);
 	return 0;
 }
 
@@ -216,12 +240,16 @@ SEC("raw_tp/sched_switch")
 int owner_switches(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = current_task();
+	bool waits = waiter_may_be((__u64)task), runnable;
 	__u64 now;
 
-	if (!owner_mark((__u64)task) && !owner_mark(ctx->args[2]))
+	if (!waits && !owner_mark((__u64)task) && !owner_mark(ctx->args[2]))
 		return 0;
 	now = bpf_ktime_get_ns();
-	owner_leaves(task, ctx->args[0] || sched_state(task) == TASK_RUNNING, now);
+	runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	if (waits && !runnable)
+		waiter_sleeps((__u64)task, now);
+	owner_leaves(task, runnable, now);
 	owner_comes(ctx->args[2], now);
 	return 0;
 }
@@ -229,10 +257,11 @@ int owner_switches(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_waking")
 int owner_or_waiter_wakes(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (owner_mark(ctx->args[0]))
-		owner_wakes(ctx->args[0], bpf_ktime_get_ns());
+	/* A waiter may be an owner by that. */
 	if (waiter_may_be(ctx->args[0]))
 		released_by(ctx->args[0], current_task());
+	if (owner_mark(ctx->args[0]))
+		owner_wakes(ctx->args[0], bpf_ktime_get_ns());
 	return 0;
 }
 

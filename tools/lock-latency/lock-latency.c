@@ -7,6 +7,7 @@
 #include <plumb/core/privileges.h>
 #include <plumb/core/tracer.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/types.h>
 #include <plumb/split/split.h>
 
 #include <bpf/libbpf.h>
@@ -22,12 +23,24 @@ static const struct plumb_part_name parts[LOCK_PARTS] = {
 	{"owner preempted", "OPREE", "owner_preempted", LOCK_PREEMPTED},
 	{"owner without quota", "OQUOTA", "owner_quota", LOCK_QUOTA},
 	{"owner asleep", "OSLEEP", "owner_asleep", LOCK_ASLEEP},
-	{"several owners", "SEVERAL", "several_owners", LOCK_SEVERAL},
 	{"owner unknown", "UNKNOWN", "owner_unknown", LOCK_UNKNOWN},
+};
+
+static const struct plumb_column columns[] = {
+	{"handed", PLUMB_COLUMN_COUNT,
+	 "The waits in which the lock was handed on to other threads first.", .id = LOCK_HANDED_ON},
+	{},
 };
 
 static int prepare(struct plumb_options *o)
 {
+	struct btf *btf = plumb_types_get(o->btf);
+	const bool is_there = !btf || plumb_tracepoint_prototype(btf, "contention_begin");
+
+	plumb_kernel_btf_put(btf);
+	if (!is_there)
+		return plumb_error(EOPNOTSUPP, "this kernel has no tracepoint contention_begin, "
+					       "which came in 5.19");
 	plumb_retain(PLUMB_CAP(SYSLOG), 0, "names of callers");
 	lock_names_read(texts);
 	return 0;
@@ -145,6 +158,7 @@ int main(int argc, char **argv)
 		.keys.size = sizeof(struct lock_key),
 		.keys.default_by = PLUMB_BY_COMM | LOCK_BY_KIND | LOCK_BY_LOCK,
 		.measure.errors = true,
+		.measure.columns = columns,
 		.measure.parts = parts,
 		.measure.n_parts = LOCK_PARTS,
 		.measure.split_by = &plumb_splitting,

@@ -75,21 +75,23 @@ enum lock_part {
 	LOCK_QUOTA,     /* the same, with the CPU quota of its cgroup used up */
 	LOCK_ASLEEP,
 	LOCK_OFF,                /* these are off the CPU */
-	LOCK_SEVERAL = LOCK_OFF, /* not known, as there was not one owner */
-	LOCK_UNKNOWN,
+	LOCK_UNKNOWN = LOCK_OFF, /* it was not known, or there were readers */
 	LOCK_ON_CPU,
 	LOCK_PARTS
 };
+
+/* In plumb_totals.counters: waits in which the lock was handed on. */
+#define LOCK_HANDED_ON 0
 
 /* A wait that has not ended. */
 struct lock_wait {
 	struct lock_id id;
 	__u64 start; /* ns, CLOCK_MONOTONIC */
 	__u64 task;
-	__u64 owner, releaser; /* tasks; 0: not known */
-	__u64 off[LOCK_OFF];   /* sums of the owner's mark then */
-	__u32 marked;          /* the owner has one */
-	__u32 several;         /* it was not the only one */
+	__u64 owner, releaser;   /* tasks; 0: not known */
+	__u64 sums[LOCK_ON_CPU]; /* those of the lock (held_lock) then */
+	__u32 followed;          /* the lock has them */
+	__u32 handed_on;         /* to another owner, before the waiter got it */
 	struct lock_holder held, released;
 };
 

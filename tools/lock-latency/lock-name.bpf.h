@@ -27,15 +27,30 @@ struct rw_semaphore___rt {
 #define lock_struct(address, type, member)                                                         \
 	((struct type *)((address)-bpf_core_field_offset(struct type, member)))
 
+/* From 7.0 on that is no member of a union with a name. */
+struct dentry___unnamed {
+	struct hlist_node d_alias;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u64 dentry_of(__u64 alias)
+{
+	if (!alias)
+		return 0;
+	if (bpf_core_field_exists(struct dentry, d_u.d_alias))
+		return (__u64)lock_struct(alias, dentry, d_u.d_alias);
+	if (bpf_core_field_exists(struct dentry___unnamed, d_alias))
+		return (__u64)lock_struct(alias, dentry___unnamed, d_alias);
+	return 0;
+}
+
 /* The name of one of the inode's directory entries. */
 static __always_inline void name_inode(struct lock_id *id, struct inode *inode, __u32 member)
 {
-	__u64 alias = (__u64)BPF_CORE_READ(inode, i_dentry.first);
-	struct dentry *dentry = lock_struct(alias, dentry, d_u.d_alias);
+	struct dentry *dentry = (void *)dentry_of((__u64)BPF_CORE_READ(inode, i_dentry.first));
 
 	id->member = member;
 	id->number = BPF_CORE_READ(inode, i_ino);
-	if (alias)
+	if (dentry)
 		bpf_probe_read_kernel_str(id->name, sizeof(id->name),
 					  BPF_CORE_READ(dentry, d_name.name));
 }

@@ -2,8 +2,8 @@
 /*
  * owner: what the owner of a lock does while others wait for it.
  *
- * A thread that is known as an owner has a mark as long as there are such waits.  Its sums are of
- * the time that it was off the CPU since it got the mark, by reason; a wait takes their difference.
+ * A thread that is known as an owner has a mark as long as there are such locks.  Its sums are of
+ * the time that it was off the CPU since it got the mark, by reason.
  * While a reason applies, the time when that began is subtracted from its sum, which makes it
  * negative, so that one word is the sum and the state, and is changed by one addition.
  */
@@ -17,7 +17,7 @@
 
 struct owner_mark {
 	__u64 task;
-	__u64 waits; /* 0: free */
+	__u64 locks; /* 0: free */
 	__u64 off[LOCK_OFF];
 	__u64 pad[3];
 };
@@ -39,7 +39,7 @@ static __always_inline struct owner_mark *owner_mark(__u64 task)
 {
 	struct owner_mark *m = &owner_marks[owner_place(task)];
 
-	return m->waits && m->task == task ? m : NULL;
+	return m->locks && m->task == task ? m : NULL;
 }
 
 /* Why a thread that is not asleep has no CPU. */
@@ -72,14 +72,14 @@ static __always_inline __u64 owner_sum(const struct owner_mark *m, __u32 reason,
 	return (__s64)sum < 0 ? sum + now : sum;
 }
 
-/* A wait for a lock of TASK begins; NULL: there is no mark for it. */
+/* TASK owns a lock that others wait for; NULL: there is no mark for it. */
 static __always_inline struct owner_mark *owner_begin(struct task_struct *task, __u64 now)
 {
 	struct owner_mark *m = &owner_marks[owner_place((__u64)task)];
 
-	if (m->waits && m->task != (__u64)task)
+	if (m->locks && m->task != (__u64)task)
 		return NULL;
-	if (!m->waits) {
+	if (!m->locks) {
 		m->task = (__u64)task;
 		m->off[LOCK_PREEMPTED] = m->off[LOCK_QUOTA] = m->off[LOCK_ASLEEP] = 0;
 		if (sched_state(task) != TASK_RUNNING && !BPF_CORE_READ(task, on_cpu))
@@ -87,7 +87,7 @@ static __always_inline struct owner_mark *owner_begin(struct task_struct *task, 
 		else if (!BPF_CORE_READ(task, on_cpu))
 			owner_add(m, owner_reason(task), -now);
 	}
-	atomic_add(&m->waits, 1);
+	atomic_add(&m->locks, 1);
 	return m;
 }
 
@@ -96,7 +96,16 @@ static __always_inline void owner_end(__u64 task)
 	struct owner_mark *m = owner_mark(task);
 
 	if (m)
-		atomic_add(&m->waits, -1);
+		atomic_add(&m->locks, -1);
+}
+
+static __always_inline void owner_has_cpu(struct owner_mark *m, __u64 now)
+{
+	__u32 i;
+
+	for (i = 0; i < LOCK_OFF; i++)
+		if (owner_is(m, i))
+			owner_add(m, i, now);
 }
 
 /* The thread TASK leaves its CPU at NOW, RUNNABLE or not. */
@@ -104,20 +113,19 @@ static __always_inline void owner_leaves(struct task_struct *task, bool runnable
 {
 	struct owner_mark *m = owner_mark((__u64)task);
 
-	if (m)
-		owner_add(m, runnable ? owner_reason(task) : LOCK_ASLEEP, -now);
+	if (!m)
+		return;
+	/* It may have come while it got the mark. */
+	owner_has_cpu(m, now);
+	owner_add(m, runnable ? owner_reason(task) : LOCK_ASLEEP, -now);
 }
 
 static __always_inline void owner_comes(__u64 task, __u64 now)
 {
 	struct owner_mark *m = owner_mark(task);
-	__u32 i;
 
-	if (!m)
-		return;
-	for (i = 0; i < LOCK_OFF; i++)
-		if (owner_is(m, i))
-			owner_add(m, i, now);
+	if (m)
+		owner_has_cpu(m, now);
 }
 
 static __always_inline void owner_wakes(__u64 task, __u64 now)

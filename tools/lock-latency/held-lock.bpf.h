@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * held-lock: what the owners of a lock have done, one after the other, as long as threads wait for
+ * it.  A wait takes the difference of the sums at its beginning and its end.
+ */
+#pragma once
+
+#include "owner.bpf.h"
+#include "waits.bpf.h"
+
+/* Whether a thread that has got the lock is not its only owner. */
+static __always_inline bool is_shared(__u32 kind)
+{
+	return kind == LOCK_RWSEM_READ || kind == LOCK_RT_READ;
+}
+
+#define HELD_LOCK_BITS 12
+
+struct held_lock {
+	__u64 lock;
+	__u64 waits; /* 0: free */
+	__u64 busy;
+	__u64 owner;             /* with a mark; 0: not known */
+	__u64 sums[LOCK_ON_CPU]; /* that of LOCK_UNKNOWN as those in owner_mark */
+	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
+	__u64 pad;
+};
+
+/* By address.  Of two locks with the same place one is not followed. */
+static struct held_lock held_locks[1 << HELD_LOCK_BITS] = {};
+
+static __always_inline struct held_lock *held_lock_at(__u64 lock)
+{
+	__u64 place = (lock >> 2) * 0x9e3779b97f4a7c15ULL >> (64 - HELD_LOCK_BITS);
+
+	barrier_var(place); /* the mask is for the verifier */
+	return &held_locks[place & ((1 << HELD_LOCK_BITS) - 1)];
+}
+
+/* Programs on other CPUs hold it for some 100 ns; one that interrupts such a program gives up. */
+#define HELD_LOCK_TRIES 64
+
+static __always_inline bool held_lock_enter(struct held_lock *l)
+{
+	__u32 i;
+
+	for (i = 0; i < HELD_LOCK_TRIES; i++)
+		if (!__sync_val_compare_and_swap(&l->busy, 0, 1))
+			return true;
+	return false;
+}
+
+static __always_inline void held_lock_leave(struct held_lock *l)
+{
+	__sync_lock_test_and_set(&l->busy, 0);
+}
+
+/* Adds what the owner has done until NOW. */
+static __always_inline void held_lock_settle(struct held_lock *l, __u64 now)
+{
+	struct owner_mark *m = l->owner ? owner_mark(l->owner) : NULL;
+	__u64 sum;
+	__u32 i;
+
+	for (i = 0; m && i < LOCK_OFF; i++) {
+		sum = owner_sum(m, i, now);
+		/* The clocks of CPUs can differ a little. */
+		if ((__s64)(sum - l->from[i]) > 0)
+			l->sums[i] += sum - l->from[i];
+		l->from[i] = sum;
+	}
+}
+
+static __always_inline void held_lock_has(struct held_lock *l, __u64 owner, __u64 now)
+{
+	struct owner_mark *m;
+	__u32 i;
+
+	if (l->owner == owner)
+		return;
+	held_lock_settle(l, now);
+	if (l->owner)
+		owner_end(l->owner);
+	else
+		l->sums[LOCK_UNKNOWN] += now;
+	m = owner ? owner_begin((struct task_struct *)owner, now) : NULL;
+	l->owner = m ? owner : 0;
+	for (i = 0; m && i < LOCK_OFF; i++)
+		l->from[i] = owner_sum(m, i, now);
+	if (!m)
+		l->sums[LOCK_UNKNOWN] -= now;
+}
+
+static __always_inline void held_lock_take(struct held_lock *l, __u64 lock, __u64 now)
+{
+	if (l->owner) /* left by a wait whose end gave up */
+		owner_end(l->owner);
+	l->lock = lock;
+	l->owner = 0;
+	__builtin_memset(l->sums, 0, sizeof(l->sums));
+	l->sums[LOCK_UNKNOWN] = -now;
+}
+
+static __always_inline __u64 held_lock_sum(const struct held_lock *l, __u32 part, __u64 now)
+{
+	return (__s64)l->sums[part] < 0 ? l->sums[part] + now : l->sums[part];
+}
+
+/* The wait W begins or goes on; the lock has this OWNER now, 0: none, or readers. */
+static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 owner, __u64 now)
+{
+	struct held_lock *l;
+	__u32 i;
+
+	if (!w) /* for the verifier */
+		return 0;
+	l = held_lock_at(w->id.lock);
+	if ((!begins && !w->followed) || !held_lock_enter(l))
+		return 0;
+	if (begins && (!l->waits || l->lock == w->id.lock)) {
+		if (!l->waits)
+			held_lock_take(l, w->id.lock, now);
+		atomic_add(&l->waits, 1);
+		w->followed = 1;
+	}
+	if (w->followed) {
+		/* One without an owner is on its way to the next one, if that is known. */
+		if (owner || w->held.shared)
+			held_lock_has(l, owner, now);
+		held_lock_settle(l, now);
+	}
+	for (i = 0; begins && w->followed && i < LOCK_ON_CPU; i++)
+		w->sums[i] = held_lock_sum(l, i, now);
+	held_lock_leave(l);
+	return 0;
+}
+
+/* The lock that W is for passes to the thread OWNER, or (0) to readers. */
+static __noinline int held_lock_passes(struct lock_wait *w, __u64 owner, __u64 now)
+{
+	struct held_lock *l;
+
+	if (!w || !w->followed)
+		return 0;
+	l = held_lock_at(w->id.lock);
+	if (!held_lock_enter(l))
+		return 0;
+	held_lock_has(l, owner, now);
+	held_lock_leave(l);
+	return 0;
+}
+
+/*
+ * W, of NS ns, ends, and its thread has got the lock, unless FAILED.  OFF: the parts; the result is
+ * that in which the owner was on a CPU.
+ */
+static __always_inline __u64 held_lock_ends(struct lock_wait *w, bool failed, __u64 now, __u64 ns,
+					    __u64 *off)
+{
+	struct held_lock *l = held_lock_at(w->id.lock);
+	__u64 left = ns, part;
+	__u32 i;
+
+	if (!w->followed || !held_lock_enter(l)) {
+		if (w->followed)
+			atomic_add(&l->waits, -1);
+		off[LOCK_UNKNOWN] = ns;
+		return 0;
+	}
+	held_lock_settle(l, now);
+	for (i = 0; i < LOCK_ON_CPU; i++) {
+		part = held_lock_sum(l, i, now) - w->sums[i];
+		off[i] = (__s64)part < 0 ? 0 : part < left ? part : left;
+		left -= off[i];
+	}
+	/* The last one leaves no mark behind. */
+	if (l->waits < 2)
+		held_lock_has(l, 0, now);
+	else if (!failed)
+		held_lock_has(l, is_shared(w->id.kind) ? 0 : w->task, now);
+	atomic_add(&l->waits, -1);
+	held_lock_leave(l);
+	return left;
+}
