@@ -65,12 +65,14 @@ static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
 /* The system call of another thread: its registers are where the current one's are. */
 static __always_inline __u32 holder_call(struct task_struct *task)
 {
-	struct task_struct *self = bpf_get_current_task_btf();
-	const struct pt_regs *regs;
+	const struct pt_regs *own = return_registers(current_task()), *regs;
+	__u64 at = 0;
 
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return 0;
-	regs = (void *)BPF_CORE_READ(task, stack) + (bpf_task_pt_regs(self) - (long)self->stack);
+	bpf_probe_read_kernel(&at, sizeof(at), &own); /* for the verifier a number */
+	at -= (__u64)BPF_CORE_READ(current_task(), stack);
+	regs = (void *)BPF_CORE_READ(task, stack) + at;
 #if defined(__TARGET_ARCH_x86)
 	if ((long)BPF_CORE_READ(regs, orig_ax) < 0 || (int)BPF_CORE_READ(regs, ax) != -38)
 		return 0;

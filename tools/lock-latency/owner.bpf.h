@@ -72,6 +72,12 @@ static __always_inline __u64 owner_sum(const struct owner_mark *m, __u32 reason,
 	return (__s64)sum < 0 ? sum + now : sum;
 }
 
+/* An int; from 7.0 on a byte. */
+static __always_inline bool owner_is_on_cpu(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
+}
+
 /* TASK owns a lock that others wait for; NULL: there is no mark for it. */
 static __always_inline struct owner_mark *owner_begin(struct task_struct *task, __u64 now)
 {
@@ -82,10 +88,11 @@ static __always_inline struct owner_mark *owner_begin(struct task_struct *task, 
 	if (!m->locks) {
 		m->task = (__u64)task;
 		m->off[LOCK_PREEMPTED] = m->off[LOCK_QUOTA] = m->off[LOCK_ASLEEP] = 0;
-		if (sched_state(task) != TASK_RUNNING && !BPF_CORE_READ(task, on_cpu))
-			owner_add(m, LOCK_ASLEEP, -now);
-		else if (!BPF_CORE_READ(task, on_cpu))
-			owner_add(m, owner_reason(task), -now);
+		if (!owner_is_on_cpu(task))
+			owner_add(m,
+				  sched_state(task) == TASK_RUNNING ? owner_reason(task)
+								    : LOCK_ASLEEP,
+				  -now);
 	}
 	atomic_add(&m->locks, 1);
 	return m;
