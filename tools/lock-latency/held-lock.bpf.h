@@ -150,6 +150,13 @@ static __noinline int held_lock_passes(struct lock_wait *w, __u64 owner, __u64 n
 	return 0;
 }
 
+/* The end of W was not seen. */
+static __always_inline void held_lock_forget(const struct lock_wait *w)
+{
+	if (w->followed)
+		atomic_add(&held_lock_at(w->id.lock)->waits, -1);
+}
+
 /*
  * W, of NS ns, ends, and its thread has got the lock, unless FAILED.  OFF: the parts; the result is
  * that in which the owner was on a CPU.

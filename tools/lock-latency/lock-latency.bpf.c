@@ -205,6 +205,8 @@ static __always_inline int wait_ends(__u64 lock, __u32 result)
 	}
 	record(wait_at(t->waits, n - 1, LOCK_THREAD_WAITS), task, result);
 	ledger_add(cpu, exit_lost_nested, t->depth - n);
+	if (t->depth > n)
+		held_lock_forget(wait_at(t->waits, n, LOCK_THREAD_WAITS));
 	waiter_changes((__u64)task, n - 1 - t->depth);
 	t->depth = n - 1;
 	if (!t->depth)

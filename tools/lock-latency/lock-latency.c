@@ -72,19 +72,19 @@ static const char *const vital[] = {"raw_wait_ends", "raw_wait_begins", "tp_wait
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
-		.name = "raw_tracepoint",
-		.stability = STABILITY,
-		.preemptible = PLUMB_AS_RAW,
-		.open = open_tracepoints,
-		.programs = raw_programs,
-		.vital = vital,
-	},
-	{
 		.name = "tracepoint",
 		.stability = STABILITY,
 		.preemptible = PLUMB_AS_TRACEPOINTS,
 		.open = open_tracepoints,
 		.programs = tp_programs,
+		.vital = vital,
+	},
+	{
+		.name = "raw_tracepoint",
+		.stability = STABILITY,
+		.preemptible = PLUMB_AS_RAW,
+		.open = open_tracepoints,
+		.programs = raw_programs,
 		.vital = vital,
 	},
 };
