@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #define SCHED_MEANWHILE
 #define MEANWHILE_ADD
-#define MEANWHILE_SUM
 #include "runq-latency.h"
 #include <plumb/bpf/sched/offcpu.bpf.h>
 #include <plumb/bpf/sched/waits.bpf.h>

@@ -9,9 +9,6 @@
 #pragma once
 
 #include <plumb/bpf/function/frames.bpf.h>
-#ifdef PLUMB_USER_FUNCTIONS
-#include <plumb/bpf/sched/irq-time.bpf.h>
-#endif
 #include <plumb/bpf/sched/sched-state.bpf.h>
 
 /* When a CPU's last switch was: ns, CLOCK_MONOTONIC, a cache line for each. */
@@ -129,15 +126,3 @@ int thread_waking_raw(struct bpf_raw_tracepoint_args *ctx)
 	function_woken(inflight_get((struct task_struct *)ctx->args[0]));
 	return 0;
 }
-
-#ifdef PLUMB_USER_FUNCTIONS
-static __always_inline void irq_time_ended(struct irq_time *i, __u64 ns)
-{
-	struct function_thread *t = inflight_get(current_task());
-
-	if (!t || !t->depth)
-		return;
-	t->off[PLUMB_IRQ] += ns;
-	t->returns++;
-}
-#endif

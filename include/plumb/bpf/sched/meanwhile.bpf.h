@@ -5,7 +5,7 @@
  * The loader's part of that name sets plumb_config.meanwhile, and reads the sums.
  *
  * A tool defines SCHED_MEANWHILE before it includes sched.bpf.h, unless it defines SCHED_WAKERS;
- * and MEANWHILE_ADD if it has sums of its own, MEANWHILE_SUM if besides these.
+ * and MEANWHILE_ADD if it has sums of its own, in place of these or besides.
  */
 #pragma once
 
@@ -52,7 +52,6 @@ static __always_inline __u64 meanwhile_waiter(void)
 /* Adds NS to the sum of KEY, which may be overwritten. */
 static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns);
 
-#if !defined(MEANWHILE_ADD) || defined(MEANWHILE_SUM)
 PLUMB_MAP(plumb_meanwhile, HASH, 1, struct plumb_meanwhile, struct plumb_meanwhile_sum);
 
 static __always_inline void meanwhile_sum(struct plumb_meanwhile *key, __u64 ns)
@@ -74,7 +73,6 @@ static __always_inline void meanwhile_sum(struct plumb_meanwhile *key, __u64 ns)
 	atomic_add(&sum->ns, ns);
 	atomic_add(&sum->count, 1);
 }
-#endif
 
 #ifndef MEANWHILE_ADD
 static __always_inline void meanwhile_add(struct plumb_meanwhile *key, __u64 ns)

@@ -12,6 +12,7 @@
 #define PLUMB_USER_FUNCTIONS
 #include <plumb/bpf/function/function-args.bpf.h>
 #include <plumb/bpf/function/function-calls.bpf.h>
+#include <plumb/bpf/sched/irq-time.bpf.h>
 #include <plumb/bpf/user/own-stack.bpf.h>
 #ifdef PLUMB_GO
 #include <plumb/bpf/user/by-id.bpf.h>
@@ -227,3 +228,14 @@ int user_session(struct pt_regs *ctx)
 #ifndef PLUMB_GO /* the loader removes goroutines of programs that are gone */
 #include <plumb/bpf/user/exec.bpf.h>
 #endif
+
+/* Loaded with --split only.  They add to the calls that they interrupt. */
+static __always_inline void irq_time_ended(struct irq_time *i __attribute__((unused)), __u64 ns)
+{
+	struct function_thread *t = inflight_get(current_task());
+
+	if (!t || !t->depth)
+		return;
+	t->off[PLUMB_IRQ] += ns;
+	t->returns++;
+}
