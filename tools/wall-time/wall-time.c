@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <plumb/bpf/sched/irq-hooks.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/privileges.h>
 #include <plumb/core/tracer.h>
@@ -79,16 +80,6 @@ static void select_descriptors(__u64 bits[8])
 	}
 }
 
-/* clang-format off */
-#ifdef __x86_64__
-#define IRQ_TIME_HOOKS "irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit", \
-	"local_timer_entry", "local_timer_exit", "reschedule_entry", "reschedule_exit", \
-	"call_function_entry", "call_function_exit", "call_function_single_entry", "call_function_single_exit"
-#else
-#define IRQ_TIME_HOOKS "irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit", "ipi_entry", "ipi_exit"
-#endif
-/* clang-format on */
-
 static const char *const copied[] = {"on_sample", NULL};
 
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
@@ -99,7 +90,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "sched_process_exit",
 			    "task_rename", "cpu-clock", "block_bio_queue", "block_bio_complete",
-			    "block_split", "block_rq_complete", IRQ_TIME_HOOKS);
+			    "block_split", "block_rq_complete", IRQ_HOOKS, IRQ_VECTOR_HOOKS);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	bpf->config->waits = 1;
 	bpf->config->wakers = PLUMB_WAKERS_NAMES;
@@ -122,24 +113,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 }
 
 /* Those of irq-time.bpf.h first: what they miss loses no time. */
-static const char *const attached[] = {"irq_time_ends",
-				       "irq_time_begins",
-				       "softirq_time_ends",
-				       "softirq_time_begins",
-#ifdef __x86_64__
-				       "timer_time_ends",
-				       "timer_time_begins",
-				       "reschedule_time_ends",
-				       "reschedule_time_begins",
-				       "calls_time_ends",
-				       "calls_time_begins",
-				       "call_time_ends",
-				       "call_time_begins",
-#else
-				       "ipi_time_ends",     "ipi_time_begins",
-#endif
-				       "on_leave",
-				       NULL};
+static const char *const attached[] = {IRQ_PROGRAMS, IRQ_VECTOR_PROGRAMS, "on_leave", NULL};
 static const char *const vital[] = {"on_leave", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {

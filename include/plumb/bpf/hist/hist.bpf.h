@@ -28,6 +28,18 @@ static __always_inline __u32 hist_at(__u32 slot, __u32 cpu)
 	       (plumb_config.exclusive ? cpu : cpu & (plumb_config.shards - 1));
 }
 
+/* The totals of a slot on this CPU, or NULL. */
+static __always_inline struct plumb_totals *hist_totals(__u32 slot, __u32 cpu)
+{
+	__u32 at = hist_at(slot, cpu);
+	__u64 *buckets;
+
+	if (unlikely(!plumb_config.exclusive))
+		return totals_of(slot, cpu);
+	buckets = bpf_map_lookup_elem(&plumb_hists, &at);
+	return buckets ? (struct plumb_totals *)(buckets + plumb_config.buckets) : NULL;
+}
+
 static __always_inline void hist_increase(__u64 *bucket, __u64 n)
 {
 	if (plumb_config.exclusive)

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* gaps: a thread from which interrupts take long, by its own clock. */
+#include "workload.h"
+#include "cpus.h"
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+
+const char usage[] =
+	"Usage: gaps TIMES TIMERS\n"
+	"\n"
+	"A real-time thread computes on the last CPU.  TIMES times, TIMERS timers expire there at\n"
+	"the same time, in one interrupt.  \"sum\", \"max\" and so on are of the longest gap of\n"
+	"each time between two reads of the clock, ns; \"all\" is the sum of all gaps of at\n"
+	"least 1 us, \"others\" their number without the longest ones.  \"switched\": another\n"
+	"thread had the CPU.\n"
+	"Gates: ready, go, done, end.\n";
+
+#define MS       1000000ULL
+#define GAP      1000        /* ns: there was an interrupt */
+#define LONGEST  (600 * MS)  /* real-time threads get no more of a second */
+#define PAUSE    (400 * MS)
+
+static int timers[1000];
+static uint64_t n_timers, all, others;
+
+static uint64_t switches(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_THREAD, &r);
+	return r.ru_nivcsw;
+}
+
+static void set_timers(uint64_t at)
+{
+	const struct itimerspec when = {
+		.it_value = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000}};
+
+	for (uint64_t i = 0; i < n_timers; i++)
+		if (timerfd_settime(timers[i], TFD_TIMER_ABSTIME, &when, NULL))
+			die("timerfd_settime: %s", strerror(errno));
+}
+
+/* The longest gap until UNTIL. */
+static uint64_t watch(uint64_t until)
+{
+	uint64_t before = now_ns(), now, longest = 0;
+
+	for (; before < until; before = now) {
+		now = now_ns();
+		if (now - before < GAP)
+			continue;
+		all += now - before;
+		others++;
+		if (now - before > longest)
+			longest = now - before;
+	}
+	others -= !!longest;
+	return longest;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t times, began, at, switched;
+	struct series longest;
+	int cpu;
+
+	if (argc != 3)
+		die("%s", usage);
+	times = strtoull(argv[1], NULL, 10);
+	n_timers = strtoull(argv[2], NULL, 10);
+	if (!times || !n_timers || n_timers > 1000)
+		die("%s", usage);
+	for (uint64_t i = 0; i < n_timers; i++)
+		if ((timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) < 0)
+			die("timerfd_create: %s", strerror(errno));
+	series_init(&longest, times);
+	cpu = pin_to_last_cpu();
+	reached("ready");
+	gate("go");
+	become_realtime(50);
+	switched = switches();
+	began = now_ns();
+	while (longest.count < times) {
+		if (now_ns() - began > LONGEST) {
+			pause_ns(PAUSE);
+			began = now_ns();
+		}
+		at = now_ns() + 1 * MS + n_timers * 1000;
+		set_timers(at);
+		series_add(&longest, watch(at + 1 * MS), false);
+	}
+	switched = switches() - switched;
+	leave_realtime();
+	reached("done");
+	gate("end");
+	report_begin();
+	put_row_of("work", own_tid(), "gaps", "timers", longest.count, 0);
+	put(",\"cpu\":%d,\"all\":%llu,\"others\":%llu,\"switched\":%llu,", cpu,
+	    (unsigned long long)all, (unsigned long long)others, (unsigned long long)switched);
+	put_figures(&longest);
+	put("}");
+	report_end();
+	return 0;
+}

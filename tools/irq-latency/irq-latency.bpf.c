@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A handler interrupts the program at the beginning or the end of a softirq, but not the other way
+ * round.  So the two write rows and victims of their own, and the start of a softirq is written
+ * last at its beginning, and cleared last at its end: what interrupts the program is nested then,
+ * or outside.
+ */
+#include "irq-latency.h"
+
+#define PLUMB_KEY struct irq_key
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
+#include <plumb/bpf/sched/irq-hooks.bpf.h>
+
+#include "victims.bpf.h"
+
+/* In irq_cpu.irq and .softirq: a filter rejected it. */
+#define REJECTED ~0ULL
+
+static __always_inline bool begins(__u64 *start, struct task_struct *task, __u32 cpu)
+{
+	if (*start && *start != REJECTED)
+		ledger_count(cpu, exit_lost);
+	*start = 0;
+	if (!plumb_live)
+		return false;
+	/* Those that interrupt the tool itself are interrupts nevertheless. */
+	if (!filter_ids(task) || !filter_entry(task)) {
+		*start = REJECTED;
+		return false;
+	}
+	ledger_count(cpu, began);
+	return true;
+}
+
+/* Returns when it began; 0: it is not recorded. */
+static __always_inline __u64 ends(__u64 *start, __u32 cpu)
+{
+	__u64 began = *start;
+
+	if (began == REJECTED) {
+		*start = 0;
+		return 0;
+	}
+	if (!began && plumb_live && !filter_rejects_threads())
+		ledger_count(cpu, unmatched);
+	return began;
+}
+
+static __always_inline void record(struct task_struct *task, __u32 what, __u32 phase, __u32 cpu,
+				   __u64 ns)
+{
+	struct irq_key key = {.kind = IRQ_KIND(what), .phase = phase};
+
+	if (plumb_config.by & IRQ_BY_HANDLER)
+		key.what = what;
+	hist_record(key_cpu_slot(task, &key, cpu), cpu, ns, 0, false);
+}
+
+static __always_inline int irq_enters(__u32 what)
+{
+	struct task_struct *task = current_task();
+	struct irq_cpu *c = irq_cpu();
+	__u64 now;
+
+	if (!c || !begins(&c->irq, task, bpf_get_smp_processor_id()))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!c->softirq)
+		gap_begins(c, now);
+	c->irq = now;
+	return 0;
+}
+
+static __always_inline int irq_leaves(__u32 what)
+{
+	__u64 now = bpf_ktime_get_ns(), began, ns;
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct irq_cpu *c = irq_cpu();
+	struct irq_victim *v;
+
+	if (!c)
+		return 0;
+	began = ends(&c->irq, cpu);
+	if (!began)
+		return 0;
+	ns = now - began;
+	c->irq = 0;
+	c->nested += ns;
+	v = victim_loses(c, what, cpu, ns);
+	if (!c->softirq)
+		gap_ends(c, v, c->gap_began, now);
+	record(task, what, IRQ_RUNS, cpu, ns);
+	return 0;
+}
+
+/* --- softirqs: from when they are raised, which is in order with what the kernel does --- */
+
+/* Loaded with IRQ_BY_PHASE only. */
+SEC("raw_tp/softirq_raise")
+int softirq_raised(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 vector = ctx->args[0] & 15, bit = 1U << vector;
+	struct irq_cpu *c = plumb_live ? irq_cpu() : NULL;
+
+	if (!c || c->pending & bit)
+		return 0;
+	c->pending |= bit;
+	if (c->batch & bit) /* it was raised before, and has not run yet */
+		c->raised[vector].next = bpf_ktime_get_ns();
+	else
+		c->raised[vector].first = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* The kernel takes all that were raised at a time, and runs these; others are raised meanwhile. */
+static __always_inline void record_wait(struct irq_cpu *c, struct task_struct *task, __u32 what,
+					__u32 cpu, __u64 now)
+{
+	__u32 vector = IRQ_NUMBER(what) & 15, bit = 1U << vector, taken;
+	struct irq_raised *r = &c->raised[vector];
+	__u64 since = r->first;
+
+	if (!(c->batch & bit)) {
+		taken = c->pending;
+		c->batch |= taken;
+		c->pending &= ~taken;
+	}
+	if (!(c->batch & bit) || !since) {
+		ledger_count(cpu, unmatched);
+		return;
+	}
+	c->batch &= ~bit;
+	r->first = r->next;
+	r->next = 0;
+	ledger_count(cpu, began);
+	record(task, what, IRQ_RAISED, cpu, now - since);
+}
+
+static __always_inline int softirq_enters(__u32 what)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+	struct irq_cpu *c = irq_cpu();
+
+	if (!c || !begins(&c->softirq, task, cpu))
+		return 0;
+	if (plumb_config.by & IRQ_BY_PHASE)
+		record_wait(c, task, what, cpu, now);
+	gap_begins(c, now);
+	c->nested = 0;
+	c->softirq = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int softirq_leaves(__u32 what)
+{
+	__u64 now = bpf_ktime_get_ns(), began, ns, gap;
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct irq_cpu *c = irq_cpu();
+
+	if (!c)
+		return 0;
+	began = ends(&c->softirq, cpu);
+	if (!began)
+		return 0;
+	ns = now - began - c->nested;
+	gap = c->gap_began;
+	gap_ends(c, victim_loses(c, what, cpu, ns), gap, now);
+	record(task, what, IRQ_RUNS, cpu, ns);
+	c->softirq = 0;
+	return 0;
+}
+
+/* --- a vector that wall-time has not --- */
+
+SEC("raw_tp/irq_work_entry")
+int irq_work_begins(void *ctx __attribute__((unused)))
+{
+	return irq_enters(IRQ_VECTOR | IRQ_IRQ_WORK);
+}
+
+SEC("raw_tp/irq_work_exit")
+int irq_work_ends(void *ctx __attribute__((unused)))
+{
+	return irq_leaves(IRQ_VECTOR | IRQ_IRQ_WORK);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A process is recorded when its last thread exits.  Its CPU time is added when the kernel frees
+ * its first thread, after its parent has waited for it: until then the kernel has not summed it up,
+ * and lacks up to a tick of it.
+ */
+#include "process-life.h"
+
+#define PLUMB_KEY struct life_key
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
+
+#define PF_KTHREAD        0x00200000 /* include/linux/sched.h */
+#define SIGNAL_GROUP_EXIT 4          /* include/linux/sched/signal.h */
+
+/* When the trace began, ns, CLOCK_MONOTONIC, set by the loader. */
+__u64 life_began = 0;
+
+struct life_counts life_counts[PLUMB_LEDGERS] = {};
+
+#define count(cpu, what) plumb_add(life_counts[(cpu) & (PLUMB_LEDGERS - 1)].what, 1)
+
+/* --- beginnings, which are only counted --- */
+
+SEC("raw_tp/sched_process_fork")
+int process_begins(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task(), *child = (struct task_struct *)ctx->args[1];
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (!plumb_live || !filter_thread(task) || !filter_entry(task))
+		return 0;
+	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+		count(cpu, threads);
+	else if (!(BPF_CORE_READ(child, flags) & PF_KTHREAD))
+		count(cpu, began);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int process_executes(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task();
+
+	if (plumb_live && filter_thread(task) && filter_entry(task))
+		count(bpf_get_smp_processor_id(), executed);
+	return 0;
+}
+
+/* --- ends --- */
+
+/* Slots of processes that have ended, by the address of their first thread. */
+PLUMB_MAP(life_ended, HASH, LIFE_ENDED, __u64, __u32);
+
+#define NO_SLOT ~0U
+
+/*
+ * The processes of several threads that ended last.  Of threads that exit at the same time, more
+ * than one may find that none is left.
+ */
+struct life_process {
+	__u64 leader, start;
+};
+
+PLUMB_MAP(life_several, LRU_HASH, 4096, struct life_process, __u8);
+
+static __always_inline bool is_last(struct signal_struct *signal, struct task_struct *leader)
+{
+	struct life_process process = {.leader = (__u64)leader};
+	const __u8 one = 1;
+
+	if (BPF_CORE_READ(signal, live.counter))
+		return false;
+	if (BPF_CORE_READ(signal, nr_threads) == 1)
+		return true;
+	process.start = BPF_CORE_READ(leader, start_time);
+	return !bpf_map_update_elem(&life_several, &process, &one, BPF_NOEXIST);
+}
+
+/* As wait(2) has it. */
+static __always_inline __u32 status_of(struct signal_struct *signal, struct task_struct *leader)
+{
+	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
+		return BPF_CORE_READ(signal, group_exit_code);
+	return BPF_CORE_READ(leader, exit_code);
+}
+
+static __always_inline __u32 slot_of(struct task_struct *task, struct task_struct *leader,
+				     __u32 status, __u32 cpu)
+{
+	struct life_key key = {};
+
+	if (plumb_config.by & LIFE_BY_STATUS)
+		key.status = status;
+	if (plumb_config.by & LIFE_BY_PARENT) {
+		BPF_CORE_READ_INTO(&key.parent, leader, real_parent, group_leader, comm);
+		name_trim((__u64 *)key.parent, 2);
+	}
+	return key_cpu_slot(task, &key, cpu);
+}
+
+SEC("raw_tp/sched_process_exit")
+int process_exits(void *ctx __attribute__((unused)))
+{
+	struct task_struct *task = current_task(), *leader = current_read(task, group_leader);
+	struct signal_struct *signal = current_read(task, signal);
+	__u32 cpu = bpf_get_smp_processor_id(), status, slot;
+	__u64 id = (__u64)leader, start;
+
+	if (!plumb_live || current_read(task, flags) & PF_KTHREAD || !is_last(signal, leader) ||
+	    !filter_thread(task) || !filter_entry(task))
+		return 0;
+	ledger_count(cpu, began);
+	status = status_of(signal, leader);
+	start = BPF_CORE_READ(leader, start_time);
+	if (start < life_began)
+		count(cpu, before);
+	slot = slot_of(task, leader, status, cpu);
+	hist_record(slot, cpu, bpf_ktime_get_ns() - start, status, false);
+	if (!bpf_map_update_elem(&life_ended, &id, &slot, BPF_ANY))
+		count(cpu, kept);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_free")
+int process_ends(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 cpu = bpf_get_smp_processor_id(), *slot;
+	__u64 id = (__u64)task, threads, first;
+	struct signal_struct *signal;
+	struct plumb_totals *totals;
+
+	slot = bpf_map_lookup_elem(&life_ended, &id);
+	if (!slot || *slot == NO_SLOT)
+		return 0;
+	totals = hist_totals(*slot, cpu);
+	*slot = NO_SLOT; /* a deletion can fail (6.1: the map is busy) */
+	bpf_map_delete_elem(&life_ended, &id);
+	if (!totals)
+		return 0;
+	signal = BPF_CORE_READ(task, signal);
+	threads = BPF_CORE_READ(signal, sum_sched_runtime);
+	/* If it had no other threads, this is all, and has its last moments, too. */
+	first = BPF_CORE_READ(task, se.sum_exec_runtime);
+	plumb_add(totals->counters[LIFE_CPU], threads > first ? threads : first);
+	plumb_add(totals->counters[LIFE_USER], BPF_CORE_READ(signal, utime));
+	plumb_add(totals->counters[LIFE_SYSTEM], BPF_CORE_READ(signal, stime));
+	count(cpu, freed);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the loader and the BPF programs of process-life. */
+#pragma once
+
+#include <plumb/bpf/key/key.h>
+
+/* Keys that the tool adds to --by. */
+#define LIFE_BY_STATUS (PLUMB_BY_TOOL << 0)
+#define LIFE_BY_PARENT (PLUMB_BY_TOOL << 1)
+
+struct life_key {
+	struct plumb_who who; /* the last thread; .process is the program */
+	__u32 status;         /* as of wait(2) */
+	__u32 pad;
+	char parent[PLUMB_COMM_LEN];
+};
+_Static_assert(sizeof(struct life_key) == 80, "no hidden padding in a hash key");
+
+/* plumb_totals.counters, ns: the CPU time, and what the kernel says of user and system time. */
+enum { LIFE_CPU, LIFE_USER, LIFE_SYSTEM };
+
+/* On one CPU. */
+struct life_counts {
+	__u64 began, executed, threads; /* by traced threads */
+	__u64 before; /* recorded, and had begun before the trace */
+	__u64 kept;   /* recorded, and in life_ended */
+	__u64 freed;  /* of these: their CPU time is in their row */
+	__u64 pad[2];
+};
+_Static_assert(sizeof(struct life_counts) == 64, "one cache line a CPU");
+
+/* Processes that have ended and that the kernel has not freed; the CPU time of those beyond is lost. */
+#define LIFE_ENDED 65536
