@@ -57,7 +57,8 @@ is_complete() {
 	done
 }
 
-tools=(biolatency biosnoop fsdist fsslower funclatency offcputime profile runqlat syscount)
+tools=(biolatency biosnoop execsnoop exitsnoop fsdist fsslower funclatency hardirqs offcputime profile runqlat softirqs
+	syscount)
 scripts=(biolatency.bt runqlat.bt)
 suite=${1-}
 if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then

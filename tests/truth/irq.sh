@@ -41,7 +41,7 @@ run() {
 	program=irq-latency quick=--no-calibrate
 	ip link set lo up 2>/dev/null
 
-	start gaps gaps 97 900
+	start gaps gaps 97 5000
 	attach of-gaps -p "$pid"
 	attach not-these -c no-such-name
 	attached

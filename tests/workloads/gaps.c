@@ -15,12 +15,14 @@ const char usage[] =
 	"thread had the CPU.\n"
 	"Gates: ready, go, done, end.\n";
 
-#define MS       1000000ULL
-#define GAP      1000        /* ns: there was an interrupt */
-#define LONGEST  (600 * MS)  /* real-time threads get no more of a second */
-#define PAUSE    (400 * MS)
+#define MS      1000000ULL
+#define GAP     1000       /* ns: there was an interrupt */
+#define LONGEST (600 * MS) /* real-time threads get no more of a second */
+#define PAUSE   (400 * MS)
 
-static int timers[1000];
+#define MOST 8000
+
+static int timers[MOST];
 static uint64_t n_timers, all, others;
 
 static uint64_t switches(void)
@@ -69,8 +71,9 @@ int main(int argc, char **argv)
 		die("%s", usage);
 	times = strtoull(argv[1], NULL, 10);
 	n_timers = strtoull(argv[2], NULL, 10);
-	if (!times || !n_timers || n_timers > 1000)
+	if (!times || !n_timers || n_timers > MOST)
 		die("%s", usage);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){MOST + 100, MOST + 100});
 	for (uint64_t i = 0; i < n_timers; i++)
 		if ((timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) < 0)
 			die("timerfd_create: %s", strerror(errno));

@@ -11,7 +11,8 @@ const char usage[] =
 	"known: children of several kinds, each of a name of its own.\n"
 	"storm: PARENTS (1) processes begin and end TIMES each, as fast as they can.\n"
 	"exit: what a child of the kind \"exe\" executes.\n"
-	"\"least\" and \"most\" are bounds of the sum of the life times, by the clocks of child and\n"
+	"\"least\" and \"most\" are bounds of the sum of the life times, by the clocks of child "
+	"and\n"
 	"parent; \"cpu\" is the CPU time by the child's clock, \"rusage\" by that of wait4(2).\n"
 	"Gates: ready, go, done, end.\n";
 
@@ -20,7 +21,7 @@ const char usage[] =
 /* Of one child, in shared memory. */
 static struct {
 	_Atomic uint64_t began, ended, cpu;
-} *child;
+} * child;
 
 struct kind {
 	const char *comm, *status; /* as the tool has it */

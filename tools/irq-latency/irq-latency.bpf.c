@@ -18,15 +18,25 @@
 /* In irq_cpu.irq and .softirq: a filter rejected it. */
 #define REJECTED ~0ULL
 
-static __always_inline bool begins(__u64 *start, struct task_struct *task, __u32 cpu)
+static __always_inline bool is_rejected(void)
+{
+	struct task_struct *task;
+
+	if (!filter_rejects_threads())
+		return filter_is_over();
+	/* Those that interrupt the tool itself are interrupts nevertheless. */
+	task = current_task();
+	return !filter_ids(task) || !filter_entry(task);
+}
+
+static __always_inline bool begins(__u64 *start, __u32 cpu)
 {
 	if (*start && *start != REJECTED)
 		ledger_count(cpu, exit_lost);
 	*start = 0;
 	if (!plumb_live)
 		return false;
-	/* Those that interrupt the tool itself are interrupts nevertheless. */
-	if (!filter_ids(task) || !filter_entry(task)) {
+	if (is_rejected()) {
 		*start = REJECTED;
 		return false;
 	}
@@ -48,23 +58,35 @@ static __always_inline __u64 ends(__u64 *start, __u32 cpu)
 	return began;
 }
 
-static __always_inline void record(struct task_struct *task, __u32 what, __u32 phase, __u32 cpu,
-				   __u64 ns)
+/* Where the slot of WHAT is cached, if rows are not grouped by the thread; NULL: it is not. */
+static __always_inline __u32 *cached_slot(struct irq_cpu *c, __u32 what, __u32 phase)
+{
+	if (KEY_HAS_WHO || IRQ_NUMBER(what) >= IRQ_CACHED)
+		return NULL;
+	return &c->slots[phase & 1][IRQ_KIND(what) & 3][IRQ_NUMBER(what) & (IRQ_CACHED - 1)];
+}
+
+static __always_inline void record(struct irq_cpu *c, __u32 what, __u32 phase, __u32 cpu, __u64 ns)
 {
 	struct irq_key key = {.kind = IRQ_KIND(what), .phase = phase};
+	__u32 *cached = cached_slot(c, what, phase), slot = cached ? *cached : 0;
 
-	if (plumb_config.by & IRQ_BY_HANDLER)
-		key.what = what;
-	hist_record(key_cpu_slot(task, &key, cpu), cpu, ns, 0, false);
+	if (!slot) {
+		if (plumb_config.by & IRQ_BY_HANDLER)
+			key.what = what;
+		slot = key_cpu_slot(current_task(), &key, cpu);
+		if (cached)
+			*cached = slot;
+	}
+	hist_record(slot, cpu, ns, 0, false);
 }
 
 static __always_inline int irq_enters(__u32 what)
 {
-	struct task_struct *task = current_task();
 	struct irq_cpu *c = irq_cpu();
 	__u64 now;
 
-	if (!c || !begins(&c->irq, task, bpf_get_smp_processor_id()))
+	if (!c || !begins(&c->irq, bpf_get_smp_processor_id()))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!c->softirq)
@@ -76,7 +98,6 @@ static __always_inline int irq_enters(__u32 what)
 static __always_inline int irq_leaves(__u32 what)
 {
 	__u64 now = bpf_ktime_get_ns(), began, ns;
-	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct irq_cpu *c = irq_cpu();
 	struct irq_victim *v;
@@ -88,11 +109,12 @@ static __always_inline int irq_leaves(__u32 what)
 		return 0;
 	ns = now - began;
 	c->irq = 0;
-	c->nested += ns;
 	v = victim_loses(c, what, cpu, ns);
-	if (!c->softirq)
+	if (c->softirq)
+		c->nested += ns;
+	else
 		gap_ends(c, v, c->gap_began, now);
-	record(task, what, IRQ_RUNS, cpu, ns);
+	record(c, what, IRQ_RUNS, cpu, ns);
 	return 0;
 }
 
@@ -115,63 +137,90 @@ int softirq_raised(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The kernel takes all that were raised at a time, and runs these; others are raised meanwhile. */
-static __always_inline void record_wait(struct irq_cpu *c, struct task_struct *task, __u32 what,
-					__u32 cpu, __u64 now)
+/*
+ * When the softirq that begins was raised, ns; 0: not known.  The kernel takes all that were raised
+ * at a time, and runs these; others are raised meanwhile.
+ */
+static __always_inline __u64 raised_at(struct irq_cpu *c, __u32 what)
 {
 	__u32 vector = IRQ_NUMBER(what) & 15, bit = 1U << vector, taken;
 	struct irq_raised *r = &c->raised[vector];
-	__u64 since = r->first;
+	__u64 at = r->first;
 
 	if (!(c->batch & bit)) {
 		taken = c->pending;
 		c->batch |= taken;
 		c->pending &= ~taken;
 	}
-	if (!(c->batch & bit) || !since) {
-		ledger_count(cpu, unmatched);
-		return;
-	}
+	if (!(c->batch & bit))
+		return 0;
 	c->batch &= ~bit;
 	r->first = r->next;
 	r->next = 0;
+	return at;
+}
+
+static __always_inline void record_wait(struct irq_cpu *c, __u32 what, __u32 cpu, __u64 since)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!since) {
+		ledger_count(cpu, unmatched);
+		return;
+	}
 	ledger_count(cpu, began);
-	record(task, what, IRQ_RAISED, cpu, now - since);
+	record(c, what, IRQ_RAISED, cpu, now - since);
 }
 
 static __always_inline int softirq_enters(__u32 what)
 {
-	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
-	__u64 now = bpf_ktime_get_ns();
 	struct irq_cpu *c = irq_cpu();
+	__u64 now, since = 0;
 
-	if (!c || !begins(&c->softirq, task, cpu))
+	if (!c)
 		return 0;
 	if (plumb_config.by & IRQ_BY_PHASE)
-		record_wait(c, task, what, cpu, now);
-	gap_begins(c, now);
+		since = raised_at(c, what);
+	if (!begins(&c->softirq, cpu))
+		return 0;
+	if (plumb_config.by & IRQ_BY_PHASE)
+		record_wait(c, what, cpu, since);
 	c->nested = 0;
-	c->softirq = bpf_ktime_get_ns();
+	now = bpf_ktime_get_ns();
+	gap_begins(c, now);
+	c->softirq = now;
 	return 0;
+}
+
+static __always_inline __u64 nested_so_far(struct irq_cpu *c)
+{
+	return *(volatile __u64 *)&c->nested;
 }
 
 static __always_inline int softirq_leaves(__u32 what)
 {
-	__u64 now = bpf_ktime_get_ns(), began, ns, gap;
-	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct irq_cpu *c = irq_cpu();
+	__u64 now, nested, began, ns, gap;
 
 	if (!c)
 		return 0;
+	/* Of a handler that interrupts this, either nothing is before NOW, or all of it is nested.
+	 */
+	nested = nested_so_far(c);
+	now = bpf_ktime_get_ns();
+	if (nested_so_far(c) != nested) {
+		nested = nested_so_far(c);
+		now = bpf_ktime_get_ns();
+	}
 	began = ends(&c->softirq, cpu);
 	if (!began)
 		return 0;
-	ns = now - began - c->nested;
+	ns = now - began - nested;
 	gap = c->gap_began;
 	gap_ends(c, victim_loses(c, what, cpu, ns), gap, now);
-	record(task, what, IRQ_RUNS, cpu, ns);
+	record(c, what, IRQ_RUNS, cpu, ns);
 	c->softirq = 0;
 	return 0;
 }

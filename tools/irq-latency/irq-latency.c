@@ -80,8 +80,9 @@ static const struct plumb_mechanism mechanisms[] = {
 
 static struct plumb_tool tool = {
 	.card.name = "irq-latency",
-	.card.summary = "Measure how long interrupts and softirqs take, by handler, vector and CPU, "
-			"and from which threads they take it.",
+	.card.summary =
+		"Measure how long interrupts and softirqs take, by handler, vector and CPU, "
+		"and from which threads they take it.",
 	.card.about = "hooks:     raw tracepoints irq_handler_entry, irq_handler_exit,\n"
 		      "           softirq_entry, softirq_exit (stable); on x86 begin and end of\n"
 		      "           local_timer, reschedule, call_function, call_function_single,\n"

@@ -5,7 +5,8 @@
 #include <plumb/bpf/key/key.h>
 #include <plumb/bpf/sched/irq-hooks.h>
 
-/* Keys that the tool adds to --by.  Rows are always of one kind: only then one program writes each. */
+/* Keys that the tool adds to --by.  Rows are always of one kind: only then one program writes each.
+ */
 #define IRQ_BY_KIND    (PLUMB_BY_TOOL << 0)
 #define IRQ_BY_HANDLER (PLUMB_BY_TOOL << 1)
 #define IRQ_BY_PHASE   (PLUMB_BY_TOOL << 2)
@@ -33,8 +34,8 @@ struct irq_victim_key {
 
 struct irq_victim {
 	struct irq_victim_key key;
-	__u64 taken; /* ns */
-	__u64 count; /* handlers and softirqs */
+	__u64 taken;   /* ns */
+	__u64 count;   /* handlers and softirqs */
 	__u64 longest; /* gap, ns */
 	__u64 ran;     /* CPU time of the thread when it was first seen, ns */
 	__u32 by;      /* what took most of the longest gap */
@@ -51,6 +52,8 @@ struct irq_raised {
 	__u64 first, next;
 };
 
+#define IRQ_CACHED 64 /* numbers whose slots each CPU knows, a power of two */
+
 struct irq_cpu {
 	__u64 irq;     /* when the handler began, ns; 0: there is none */
 	__u64 softirq; /* the same */
@@ -58,12 +61,15 @@ struct irq_cpu {
 	__u64 gap_began, gap_ended;
 	__u64 gap_most; /* ns, of its longest part, GAP_BY */
 	__u32 gap_by;
-	/* Bits of softirqs: raised since the kernel last took all that were; taken, and to be run. */
+	/* Bits of softirqs: raised since the kernel last took all that were; taken, and to be run.
+	 */
 	__u32 pending, batch;
 	__u32 pad;
 	struct irq_raised raised[16];
-	__u64 idle;     /* ns that were taken from an idle CPU */
-	__u64 softirqd; /* ns of softirqs in threads that run them */
-	/* The thread that was last interrupted, by a handler and by a softirq; not in the map yet. */
+	__u32 slots[IRQ_PHASES][4][IRQ_CACHED]; /* of rows, by kind and number; 0: not known */
+	__u64 idle;                             /* ns that were taken from an idle CPU */
+	__u64 softirqd;                         /* ns of softirqs in threads that run them */
+	/* The thread that was last interrupted, by a handler and by a softirq; not in the map yet.
+	 */
 	struct irq_victim victims[2];
 };

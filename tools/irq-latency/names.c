@@ -13,16 +13,13 @@
 #define HIGHEST (1U << 20) /* of an interrupt that has a name */
 
 static const char *const vectors[IRQ_VECTORS] = {
-	[IRQ_LOCAL_TIMER] = "local_timer",
-	[IRQ_RESCHEDULE] = "reschedule",
-	[IRQ_CALL_FUNCTION] = "call_function",
-	[IRQ_CALL_FUNCTION_SINGLE] = "call_function_single",
-	[IRQ_IRQ_WORK] = "irq_work",
-	[IRQ_IPI] = "ipi",
+	[IRQ_LOCAL_TIMER] = "local_timer",     [IRQ_RESCHEDULE] = "reschedule",
+	[IRQ_CALL_FUNCTION] = "call_function", [IRQ_CALL_FUNCTION_SINGLE] = "call_function_single",
+	[IRQ_IRQ_WORK] = "irq_work",           [IRQ_IPI] = "ipi",
 };
 
 static const char *const softirqs[IRQ_SOFTIRQS] = {
-	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+	"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 	"IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU",
 };
 

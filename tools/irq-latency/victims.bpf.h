@@ -53,7 +53,7 @@ static __noinline void victim_changes(struct irq_victim *v, __u64 id, __u32 cpu,
 	v->pid = current_pid(task);
 	v->tid = current_tid(task);
 	v->ran = current_read(task, se.sum_exec_runtime);
-	bpf_get_current_comm(v->comm, sizeof(v->comm));
+	bpf_get_current_comm(v->comm, sizeof(v->comm)); /* now, as OWN needs it */
 	v->own = !!(current_read(task, flags) & PF_KTHREAD);
 	for (__u32 i = 0; i < sizeof(softirqd) - 1; i++)
 		v->own &= v->comm[i] == softirqd[i];
@@ -87,8 +87,9 @@ static __always_inline struct irq_victim *victim_loses(struct irq_cpu *c, __u32 
 		c->softirqd += ns;
 		return NULL;
 	}
+	if (!(v->count++ & 63)) /* it may have another name now */
+		bpf_get_current_comm(v->comm, sizeof(v->comm));
 	v->taken += ns;
-	v->count++;
 	return v;
 }
 

@@ -58,6 +58,8 @@ static void join(struct taken *t)
 			*++to = *v;
 			continue;
 		}
+		if (v->count > to->count)
+			memcpy(to->comm, v->comm, sizeof(to->comm));
 		to->taken += v->taken;
 		to->count += v->count;
 		if (v->longest > to->longest) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* victims: from which threads interrupts and softirqs took time, since the beginning of the trace. */
+/* victims: from which threads interrupts and softirqs took time, since the beginning of the trace.
+ */
 #pragma once
 
 #include <jansson.h>

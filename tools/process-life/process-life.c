@@ -40,9 +40,14 @@ static double time_of_mode(int id, const struct plumb_report *r, const struct pl
 }
 
 static const struct plumb_column columns[] = {
-	{"cpu", PLUMB_COLUMN_TIME, "CPU time of the processes that the kernel has freed, ns.", .id = LIFE_CPU},
-	{"user", PLUMB_COLUMN_TIME, "The part of it in user mode, as the kernel estimates it. Null: it has no sample.", .id = LIFE_USER, .value = time_of_mode},
-	{"system", PLUMB_COLUMN_TIME, "The part of it in the kernel, the same. Null: it has no sample.", .id = LIFE_SYSTEM, .value = time_of_mode},
+	{"cpu", PLUMB_COLUMN_TIME, "CPU time of the processes that the kernel has freed, ns.",
+	 .id = LIFE_CPU},
+	{"user", PLUMB_COLUMN_TIME,
+	 "The part of it in user mode, as the kernel estimates it. Null: it has no sample.",
+	 .id = LIFE_USER, .value = time_of_mode},
+	{"system", PLUMB_COLUMN_TIME,
+	 "The part of it in the kernel, the same. Null: it has no sample.", .id = LIFE_SYSTEM,
+	 .value = time_of_mode},
 	{},
 };
 
@@ -146,11 +151,12 @@ int main(int argc, char **argv)
 		.card.name = "process-life",
 		.card.summary = "Summarize the processes that end, by program and exit status: how "
 				"long they lived, and their CPU time.",
-		.card.about = "hooks:     raw tracepoints sched_process_fork, sched_process_exec,\n"
-			      "           sched_process_exit, sched_process_free (stable-ish)\n"
-			      "kernels:   5.10, 6.1-rt, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
-			      "fire rate: four per process, two per thread: 10 to 50,000 a second\n"
-			      "cost:      see the footer\n",
+		.card.about =
+			"hooks:     raw tracepoints sched_process_fork, sched_process_exec,\n"
+			"           sched_process_exit, sched_process_free (stable-ish)\n"
+			"kernels:   5.10, 6.1-rt, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+			"fire rate: four per process, two per thread: 10 to 50,000 a second\n"
+			"cost:      see the footer\n",
 		.keys.fields = fields,
 		.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 		.keys.size = sizeof(struct life_key),
