@@ -55,10 +55,11 @@ static const char *name_of(uint32_t irq)
 void irq_names_read(void)
 {
 	DIR *dir = opendir("/sys/kernel/irq");
+	uint32_t irq;
 
 	for (const struct dirent *e; dir && (e = readdir(dir));)
-		if (*e->d_name != '.')
-			name_of(strtoul(e->d_name, NULL, 10));
+		if (sscanf(e->d_name, "%u", &irq) == 1)
+			name_of(irq);
 	if (dir)
 		closedir(dir);
 }

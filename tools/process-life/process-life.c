@@ -91,7 +91,7 @@ static void add_json(json_t *json, const struct plumb_report *r)
 
 	json_object_set_new(json, "began", plumb_json_u64(c.began));
 	json_object_set_new(json, "executed", plumb_json_u64(c.executed));
-	json_object_set_new(json, "threads", plumb_json_u64(c.threads));
+	json_object_set_new(json, "threads_began", plumb_json_u64(c.threads));
 	json_object_set_new(json, "began_before", plumb_json_u64(c.before));
 	json_object_set_new(json, "without_cpu", plumb_json_u64(c.kept - c.freed));
 }
