@@ -51,8 +51,8 @@ check() {
 	# By the child's clock it lacks the way to the end; the last moments are in neither of the others.
 	holds "... and had as much CPU time as by wait4(2) and by their own clocks" of-known.json \
 		'all($last.rows[]; . as $r | $truth[0].calls[] | select(.comm == $r.key.process)
-			| $r.cpu >= .cpu and $r.cpu >= .rusage - 1000 * .count and $r.cpu <= .rusage * 1.03 + 4000000 * .count
-				or error("\($r.key) \($r.cpu): own \(.cpu), rusage \(.rusage)"))' --slurpfile truth known.truth
+			| $r.cputime >= .cpu and $r.cputime >= .rusage - 1000 * .count and $r.cputime <= .rusage * 1.03 + 4000000 * .count
+				or error("\($r.key) \($r.cputime): own \(.cpu), rusage \(.rusage)"))' --slurpfile truth known.truth
 	holds "... of all that ended" of-known.json '$last.without_cpu == 0 and $last.began_before == 0'
 	holds "... whose parent is that which forked them" parents.json '[$last.rows[].key.parent] | unique == ["lives"]'
 	holds "a process of another name is not captured" not-these.json '$last.rows == [] and $last.ledger.recorded == 0'

@@ -193,11 +193,6 @@ static __always_inline int softirq_enters(__u32 what)
 	return 0;
 }
 
-static __always_inline __u64 nested_so_far(struct irq_cpu *c)
-{
-	return *(volatile __u64 *)&c->nested;
-}
-
 static __always_inline int softirq_leaves(__u32 what)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -206,14 +201,7 @@ static __always_inline int softirq_leaves(__u32 what)
 
 	if (!c)
 		return 0;
-	/* Of a handler that interrupts this, either nothing is before NOW, or all of it is nested.
-	 */
-	nested = nested_so_far(c);
-	now = bpf_ktime_get_ns();
-	if (nested_so_far(c) != nested) {
-		nested = nested_so_far(c);
-		now = bpf_ktime_get_ns();
-	}
+	now = irq_clock(&c->nested, &nested);
 	began = ends(&c->softirq, cpu);
 	if (!began)
 		return 0;

@@ -40,7 +40,7 @@ static double time_of_mode(int id, const struct plumb_report *r, const struct pl
 }
 
 static const struct plumb_column columns[] = {
-	{"cpu", PLUMB_COLUMN_TIME, "CPU time of the processes that the kernel has freed, ns.",
+	{"cputime", PLUMB_COLUMN_TIME, "CPU time of the processes that the kernel has freed, ns.",
 	 .id = LIFE_CPU},
 	{"user", PLUMB_COLUMN_TIME,
 	 "The part of it in user mode, as the kernel estimates it. Null: it has no sample.",

@@ -30,6 +30,24 @@ static __always_inline bool softirqs_are_threads(void)
 	return bpf_core_field_exists(rt->softirq_disable_cnt);
 }
 
+/*
+ * The time, at the end of a softirq, and what COUNTED, which the ends of handlers add to, was then:
+ * of a handler that interrupts this, all is in both, or nothing.
+ */
+static __always_inline __u64 irq_clock(const __u64 *counted, __u64 *nested)
+{
+	const volatile __u64 *counter = counted;
+	__u64 now;
+
+	*nested = *counter;
+	now = bpf_ktime_get_ns();
+	if (*counter != *nested) {
+		*nested = *counter;
+		now = bpf_ktime_get_ns();
+	}
+	return now;
+}
+
 SEC("raw_tp/irq_handler_entry")
 int irq_time_begins(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -73,7 +73,8 @@ static __always_inline int irq_leaves(__u32 what)
 		return 0;
 	ns = bpf_ktime_get_ns() - t->hard;
 	t->hard = 0;
-	t->nested += ns;
+	if (t->softirq)
+		t->nested += ns;
 	irq_time_ended(t, ns);
 	return 0;
 }
@@ -92,11 +93,12 @@ static __always_inline int softirq_enters(__u32 what)
 static __always_inline int softirq_leaves(__u32 what)
 {
 	struct irq_time *t = irq_time();
-	__u64 ns;
+	__u64 now, nested, ns;
 
 	if (!t || !t->softirq)
 		return 0;
-	ns = bpf_ktime_get_ns() - t->softirq - t->nested;
+	now = irq_clock(&t->nested, &nested);
+	ns = now - t->softirq - nested;
 	t->softirq = 0;
 	irq_time_ended(t, ns);
 	return 0;
