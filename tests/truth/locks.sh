@@ -113,7 +113,7 @@ check() {
 	sound "of contended" contended.json
 	holds "... of which the owner, one of them, has a CPU, or waits for one, but for what they sleep for other reasons" contended.json \
 		'[$last.rows[] | select(.key.lock == "i_rwsem of memfd:locks")] | (map(.sum) | add) as $sum | map(.split)
-			| (map(.owner_on_cpu + .owner_preempted) | add) >= $sum * 0.9 and (map(.owner_unknown) | add) <= $sum * 0.02'
+			| (map(.owner_on_cpu + .owner_preempted) | add) >= $sum * 0.8 and (map(.owner_unknown) | add) <= $sum * 0.15'
 	evidence intervals.json intervals.err
 	whole "of intervals" intervals.json
 	evidence few.json few.err

@@ -143,16 +143,8 @@ static __always_inline void key_fill(struct lock_key *key, const struct lock_wai
 
 static __always_inline void count_handed_on(__u32 slot, __u32 cpu)
 {
-	__u32 at = hist_at(slot, cpu);
-	struct plumb_totals *totals;
-	__u64 *buckets;
+	struct plumb_totals *totals = hist_totals(slot, cpu);
 
-	if (plumb_config.exclusive) {
-		buckets = bpf_map_lookup_elem(&plumb_hists, &at);
-		totals = buckets ? (void *)(buckets + plumb_config.buckets) : NULL;
-	} else {
-		totals = totals_of(slot, cpu);
-	}
 	if (totals)
 		plumb_add(totals->counters[LOCK_HANDED_ON], 1);
 }
