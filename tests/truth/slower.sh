@@ -62,6 +62,15 @@ run() {
 	uname -r >kernel
 	[ -e /sys/kernel/tracing/events/raw_syscalls ] && echo tracepoint >tracepoints
 
+	# Calls that go on do not keep it.
+	: >steady
+	sh -c 'while [ -e steady ]; do sleep 0.002; done' &
+	started="$started $!"
+	status=0
+	timeout 30 "$program" "$quick" -d 0.5 -c sleep -j 1ms >steady.json 2>steady.err </dev/null || status=$?
+	echo "$status" >steady.status
+	rm steady
+
 	# Several at once.
 	start target slow 101 211
 	attach_each slow 1ms -p "$pid" --stacks
@@ -230,6 +239,9 @@ check() {
 	crowded=true
 	# shellcheck disable=SC2034 # by what judges a refusal
 	must="raw_tracepoint $(cat tracepoints 2>/dev/null)"
+	evidence steady.err
+	is "it ends in time though slow calls go on" "$(cat steady.status)" 0
+	holds "... and has them" steady.json '[$all[].call // empty] | length > 10'
 	for mech in ${mechanism:-tracepoint raw_tracepoint}; do
 		check_mechanism "$mech"
 	done

@@ -11,7 +11,7 @@
 
 #include "reading/line.h"
 
-#define MERGE_KEYS 48
+#define MERGE_KEYS 64
 
 /* With --diff, the reports of a row in so many blocks at most; a power of 2. */
 #define MERGE_BLOCKS 64

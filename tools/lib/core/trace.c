@@ -277,7 +277,8 @@ static int finish(struct loop *loop, int err)
 		*run->instance.bpf.live = 0;
 	end = plumb_now();
 	err = plumb_parts_end() ?: err;
-	if (!run->tool->lifecycle.reports_first) {
+	/* Records are read until no more come. */
+	if (!run->tool->lifecycle.reports_first || run->tool->rings) {
 		run->instance.probes.may_leave = true;
 		plumb_instance_detach(&run->instance);
 	}
