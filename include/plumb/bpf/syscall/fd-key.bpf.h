@@ -142,7 +142,7 @@ static __noinline __s32 fd_number(__u64 call)
 }
 
 /* The current thread is in CALL, of which T is to know the descriptor. */
-static __noinline int fd_find(struct call_thread *t, __u64 call)
+static __noinline __attribute__((unused)) int fd_find(struct call_thread *t, __u64 call)
 {
 	__s32 fd = fd_number(call);
 	struct file *file;

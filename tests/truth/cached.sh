@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# cache-hit: pages that were in memory before each call, and those that were not, as cachestat says.
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	program=cache-hit quick=--no-calibrate
+	start one cached 1
+	attach by-kind -p "$pid" -b comm
+	attach by-file -p "$pid" -b fd
+	attach random -c k-random -b comm
+	attached
+	open_gate one go
+	await 60 [ -e one.gates/done ]
+	detach by-kind by-file random
+	open_gate one end
+	finish one "$pid"
+	start eight cached 8
+	attach by-thread -p "$pid" -b comm,tid
+	attached
+	open_gate eight go
+	await 120 [ -e eight.gates/done ]
+	detach by-thread
+	open_gate eight end
+	finish eight "$pid"
+	traced none -d 0.3 -c no-such-name
+}
+
+# same WHAT FILE TRUTH KEY - each row of the workload's: as many calls, hits, misses and pages read ahead
+same() {
+	evidence "$2" "${2%.json}.err" "$3"
+	for figure in count hits misses ahead; do
+		holds "$1: $figure, as cachestat says" "$2" 'all($truth[0].calls[]; . as $t | [$last.rows[] | select(.key.comm == $t.comm and (.key.tid // $t.tid) == $t.tid)[$figure]] == [$t[$figure]])' \
+			--slurpfile truth "$3" --arg figure "$figure"
+	done
+	sound "of $1" "$2"
+}
+
+check() {
+	if [[ $(cat none.status) == 77 || $(cat one.status) == 77 ]]; then
+		skip "the page cache" "$(cat none.err one.err)"
+		return
+	fi
+	same "calls of each kind" by-kind.json one.truth
+	same "8 threads" by-thread.json eight.truth
+	evidence by-file.json by-file.err one.truth
+	holds "all are of one file" by-file.json '[$last.rows[] | select(.key.fd | test("cached-0.data"))] | length == 1 and (.[0]
+		| .count == ($truth[0].calls | map(.count) | add) and .hits == ($truth[0].calls | map(.hits) | add))' --slurpfile truth one.truth
+	evidence random.json random.err
+	holds "-c: only these" random.json '$last.rows | map(.key) == [{"comm": "k-random"}]'
+	holds "no name, no rows" none.json '$last.rows == []'
+}

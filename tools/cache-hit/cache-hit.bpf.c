@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A page that a call reads or writes was in the page cache, unless its thread adds it to the cache
+ * during the call.  Pages that the thread adds besides are read ahead.
+ */
+#include "cache-hit.h"
+#include <plumb/bpf/core/types.h>
+
+#define CACHE_RUNS 8 /* a power of two */
+
+struct cache_thread {
+	__u64 fd;       /* as syscall_key.fd */
+	__u64 file;     /* struct file */
+	__u64 mapping;  /* struct address_space, whose pages are counted; 0: O_DIRECT */
+	__u64 position; /* at which the call begins, bytes */
+	__u64 first,
+		last; /* pages that are asked for; of buffers of unknown length the last is ~0 */
+	/* The last runs of pages that were added, high not included, and those before them. */
+	struct {
+		__u64 low, high;
+	} runs[CACHE_RUNS];
+	__u64 n_runs, missed, ahead;
+};
+#define PLUMB_THREAD_OWN cache_thread
+#define PLUMB_KEY        struct syscall_key
+#include <plumb/bpf/key/key.bpf.h>
+#include <plumb/bpf/syscall/fd-key.bpf.h>
+#include <plumb/bpf/syscall/syscall-programs.bpf.h>
+#include <plumb/bpf/core/exit.bpf.h>
+#include <plumb/bpf/core/totals.bpf.h>
+
+/* By number, of both tables: CACHE_POSITION ... */
+const volatile __u8 cache_calls[2 * PLUMB_SYSCALLS] = {};
+
+#define PAGE_BITS 12
+#define O_APPEND  00002000
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 00040000
+#endif
+
+static __always_inline __u32 call_kind(__u64 call)
+{
+	return syscall_kind(cache_calls, call, call >> 32);
+}
+
+static __always_inline __u64 smaller(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+static __always_inline __u64 larger(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+static __always_inline __u64 behind(__u64 last)
+{
+	return last == ~0ULL ? last : last + 1;
+}
+
+/* The slot of a call's key; 0 is [other]. */
+static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct *task, __u32 cpu)
+{
+	struct syscall_key key = {};
+	struct plumb_cached_slot *cached;
+	__u64 var = plumb_config.by & PLUMB_BY_SYSCALL ? t->call : 0;
+
+	if (plumb_config.by & PLUMB_BY_CPU)
+		var |= (__u64)cpu << 40;
+	if (plumb_config.by & PLUMB_BY_FD)
+		var ^= t->own.fd;
+	cached = key_cached(t, var);
+	if (cached->valid && cached->var == var)
+		return cached->slot;
+	key_who(&key.who, t, task, cpu);
+	if (plumb_config.by & PLUMB_BY_SYSCALL) {
+		key.nr = t->call;
+		key.abi = t->call >> 32;
+	}
+	if (plumb_config.by & PLUMB_BY_FD)
+		key.fd = t->own.fd;
+	return key_slot(cached, var, &key);
+}
+
+/* How many pages [A_LOW, A_HIGH) and [B_LOW, B_HIGH) have in common. */
+static __always_inline __u64 common(__u64 a_low, __u64 a_high, __u64 b_low, __u64 b_high)
+{
+	__u64 low = larger(a_low, b_low), high = smaller(a_high, b_high);
+
+	return high > low ? high - low : 0;
+}
+
+/* Not inlined: the registers are on its stack. */
+static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kind)
+{
+	__u64 values[6] = {}, size;
+	struct address_space *mapping;
+	struct cache_thread *own;
+	struct inode *inode;
+	struct file *file;
+	__u32 flags;
+
+	if (!t)
+		return 0;
+	own = &t->own;
+	syscall_read_arguments(return_registers((struct task_struct *)bpf_get_current_task()),
+			       call >> 32, values);
+	file = file_of((struct task_struct *)bpf_get_current_task(), values[0]);
+	if (!file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	flags = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+	if (flags != S_IFREG && flags != S_IFBLK)
+		return 0;
+	flags = BPF_CORE_READ(file, f_flags);
+	own->file = (__u64)file;
+	mapping = BPF_CORE_READ(file, f_mapping);
+	own->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
+	own->position = kind & CACHE_POSITION && (__s64)values[3] >= 0 ? values[3]
+			: kind & CACHE_WRITE && flags & O_APPEND
+				? BPF_CORE_READ(mapping, host, i_size)
+				: BPF_CORE_READ(file, f_pos);
+	size = values[2];
+	own->first = own->position >> PAGE_BITS;
+	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + size - 1) >> PAGE_BITS;
+	own->missed = own->ahead = own->n_runs = 0;
+	if (plumb_config.by & PLUMB_BY_FD) {
+		own->fd = fd_id(file);
+		if (!bpf_map_lookup_elem(&plumb_fds, &own->fd))
+			fd_remember((__u64)file, own->fd);
+	}
+	return 1;
+}
+
+static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
+					   const struct syscall_arguments *a)
+{
+	__u64 call = syscall_word(nr, syscall_abi(task));
+	__u32 cpu = bpf_get_smp_processor_id(), kind = call_kind(call);
+	struct call_thread *t;
+
+	if (!kind)
+		return;
+	if (!filter_entry(task)) {
+		if (a->regs)
+			filter_remember_rejected((struct pt_regs *)a->regs);
+		return;
+	}
+	t = inflight_make(task);
+	if (!t) {
+		ledger_count(cpu, no_state);
+		return;
+	}
+	if (t->start)
+		ledger_count(cpu, exit_lost);
+	t->start = 0;
+	t->call = call;
+	if (!call_describe(t, call, kind - 1))
+		return;
+	key_refresh(t, task);
+	ledger_count(cpu, began);
+	t->start = bpf_ktime_get_ns();
+}
+
+/* As before 5.16; the members have other names later. */
+struct page___old {
+	struct address_space *mapping;
+	unsigned long index;
+} __attribute__((preserve_access_index));
+
+/* The page, or from 5.16 on the folio, that was added. */
+static __always_inline void folio_read(const void *address, __u64 *mapping, __u64 *index,
+				       __u64 *pages)
+{
+	const struct folio *folio = address;
+	__u64 flags = 0;
+
+	*pages = 1;
+	if (!bpf_core_type_exists(struct folio)) {
+		*mapping = (__u64)BPF_CORE_READ((struct page___old *)address, mapping);
+		*index = BPF_CORE_READ((struct page___old *)address, index);
+		return;
+	}
+	*mapping = (__u64)BPF_CORE_READ(folio, mapping);
+	*index = BPF_CORE_READ(folio, index);
+	/* A struct of one word from 6.18 on. */
+	bpf_probe_read_kernel(&flags, sizeof(flags),
+			      address + bpf_core_field_offset(struct folio, flags));
+	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
+		return;
+	if (bpf_core_field_exists(struct folio, _flags_1)) /* 6.6 */
+		*pages = 1ULL << (BPF_CORE_READ(folio, _flags_1) & 63);
+}
+
+SEC("raw_tp/mm_filemap_add_to_page_cache")
+int page_added(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+	__u64 mapping, index, pages, in, i;
+	struct cache_thread *own;
+	struct call_thread *t;
+
+	if (!filter_thread(task))
+		return 0;
+	t = inflight_get(task);
+	if (!t || !t->start)
+		return 0;
+	own = &t->own;
+	folio_read((void *)ctx->args[0], &mapping, &index, &pages);
+	if (mapping != own->mapping)
+		return 0;
+	i = own->n_runs - 1;
+	if (own->n_runs && own->runs[i & (CACHE_RUNS - 1)].high == index) {
+		own->runs[i & (CACHE_RUNS - 1)].high += pages;
+		return 0;
+	}
+	i = own->n_runs & (CACHE_RUNS - 1);
+	if (own->n_runs >= CACHE_RUNS) {
+		in = common(own->runs[i].low, own->runs[i].high, own->first, behind(own->last));
+		own->missed += in;
+		own->ahead += own->runs[i].high - own->runs[i].low - in;
+	}
+	own->runs[i].low = index;
+	own->runs[i].high = index + pages;
+	own->n_runs++;
+	return 0;
+}
+
+/* Of the call that ends with RET > 0. */
+static __always_inline void count_pages(struct cache_thread *own, __u32 kind, long ret,
+					struct plumb_totals *totals)
+{
+	const struct address_space *mapping = (void *)own->mapping;
+	const struct file *file = (void *)own->file;
+	__u64 pages, first, last, missed, in;
+	__u32 i;
+
+	if (!(kind & CACHE_POSITION))
+		own->position = BPF_CORE_READ(file, f_pos) - ret;
+	last = (own->position + ret - 1) >> PAGE_BITS;
+	first = own->position >> PAGE_BITS;
+	pages = last - first + 1;
+	for (i = 0; i < CACHE_RUNS && i < own->n_runs; i++) {
+		in = common(own->runs[i].low, own->runs[i].high, first, last + 1);
+		own->missed += in;
+		own->ahead += own->runs[i].high - own->runs[i].low - in;
+	}
+	missed = smaller(own->missed, pages);
+	/* Such data are not from the page cache: of FUSE without it, of proc, of DAX. */
+	if (!missed && !BPF_CORE_READ(mapping, nrpages))
+		return;
+	plumb_add(totals->counters[CACHE_HITS], pages - missed);
+	plumb_add(totals->counters[CACHE_MISSES], missed);
+	plumb_add(totals->counters[CACHE_AHEAD], own->ahead + own->missed - missed);
+}
+
+/* The exit of a call of a thread that has begun none in this trace. */
+static __always_inline void call_unmatched(struct task_struct *task, const struct syscall_end *e)
+{
+	__u64 values[6] = {}, call = syscall_word(syscall_end_nr(e), syscall_abi(task));
+	struct file *file;
+	__u32 type;
+
+	if (!plumb_live || !call_kind(call) || !filter_entry(task))
+		return;
+	syscall_read_arguments(return_registers(task), call >> 32, values);
+	file = file_of(task, values[0]);
+	type = file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
+	if (type == S_IFREG || type == S_IFBLK)
+		ledger_count(bpf_get_smp_processor_id(), unmatched);
+}
+
+static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), error;
+	struct call_thread *t = inflight_get(task);
+	struct plumb_totals *totals;
+
+	if (!t || !t->start) {
+		if (!t || !t->call)
+			call_unmatched(task, e);
+		return;
+	}
+	t->start = 0;
+	error = e->ret < 0 ? -e->ret : 0;
+	totals = totals_of(call_slot(t, task, cpu), cpu);
+	if (!totals)
+		return;
+	totals_add_call(totals, error);
+	if (e->ret > 0 && t->own.mapping)
+		count_pages(&t->own, call_kind(t->call) - 1, e->ret, totals);
+}
+
+static __always_inline bool syscall_is_done(const struct syscall_end *e __attribute__((unused)))
+{
+	return false;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
