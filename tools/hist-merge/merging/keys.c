@@ -9,7 +9,7 @@ static const char *const known[] = {
 	"cache", "asked",  "given",     "node",  "context", "state",  "waker",      "type",
 	"kind",  "area",   "raddr",     "rport", "laddr",   "lport",  "container",  "pod",
 	"netns", "label",  "cgroup_id", "start", "lock",    "owner",  "owner-call", "handler",
-	"phase", "status", "parent",
+	"phase", "status", "parent",    "order", "gfp",
 };
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
