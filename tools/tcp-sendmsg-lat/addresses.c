@@ -6,8 +6,6 @@
 
 #include "addresses.h"
 
-_Static_assert(TCP_ADDRESS_TEXT == INET6_ADDRSTRLEN, "room for any address");
-
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 /* Returns how many of A's 128 bits precede those in TEXT (0, or 96 for IPv4); or -EINVAL. */
@@ -106,13 +104,4 @@ uint32_t tcp_prefix_bits(const struct tcp_prefix *prefix)
 {
 	return __builtin_popcountll(prefix->mask.halves[0]) +
 	       __builtin_popcountll(prefix->mask.halves[1]);
-}
-
-const char *tcp_format_address(const struct tcp_address *a, char *text, size_t size)
-{
-	if (!memcmp(a, mapped, sizeof(mapped)))
-		inet_ntop(AF_INET, a->bytes + sizeof(mapped), text, size);
-	else
-		inet_ntop(AF_INET6, a, text, size);
-	return text;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * addresses: parse and format addresses, prefixes and ports.
+ * addresses: parse addresses, prefixes and ports.
  *
  * Parsers take the whole string.  They return 0, or -EINVAL without writing a result.
  */
@@ -8,11 +8,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/net/ends.h>
 
 #include "tcp-sendmsg-lat.h"
-
-/* Room for the longest address and its NUL (INET6_ADDRSTRLEN). */
-#define TCP_ADDRESS_TEXT 46
 
 /* "10.0.0.0/8", "::1".  An IPv4 prefix is stored as one of IPv6: its /8 is a /104. */
 int tcp_parse_prefix(const char *text, struct tcp_prefix *prefix);
@@ -25,6 +23,3 @@ int tcp_parse_endpoint(const char *text, struct tcp_prefix *prefix, uint16_t *po
 
 /* Length of the prefix in bits, 0 to 128. */
 uint32_t tcp_prefix_bits(const struct tcp_prefix *prefix);
-
-/* "10.1.2.3" or "2001:db8::1"; returns TEXT. */
-const char *tcp_format_address(const struct tcp_address *address, char *text, size_t size);

@@ -8,31 +8,14 @@
 #include "keys.h"
 
 uint64_t tcp_size_step;
-bool tcp_one_port;
 struct tcp_labels tcp_labels;
-
-/* "port" is the server's port; together with "rport" or "lport" it is both ports. */
-static bool take_port(const char *item, struct plumb_options *o)
-{
-	bool port = !strcmp(item, "port");
-
-	if (!port && strcmp(item, "rport") && strcmp(item, "lport"))
-		return false;
-	if (!port)
-		o->by &= ~TCP_BY_PORT;
-	else if (o->by & (TCP_BY_RPORT | TCP_BY_LPORT))
-		o->by |= TCP_BY_RPORT | TCP_BY_LPORT;
-	else
-		o->by |= TCP_BY_SERVER_PORT;
-	return port;
-}
 
 /* "size:512": classes of 512 bytes; "size": classes of the default widths. */
 bool tcp_take_key(const char *item, struct plumb_options *o)
 {
 	uint64_t step = 0;
 
-	if (take_port(item, o))
+	if (tcp_take_port(item, o))
 		return true;
 	if (strcmp(item, "size") && strncmp(item, "size:", 5))
 		return false;
@@ -43,36 +26,6 @@ bool tcp_take_key(const char *item, struct plumb_options *o)
 	tcp_size_step = step;
 	o->by |= TCP_BY_SIZE;
 	return true;
-}
-
-static void format_raddr(const void *key, char *text, size_t size)
-{
-	tcp_format_address(&((const struct send_key *)key)->raddr, text, size);
-}
-
-static void format_laddr(const void *key, char *text, size_t size)
-{
-	tcp_format_address(&((const struct send_key *)key)->laddr, text, size);
-}
-
-static void format_rport(const void *key, char *text, size_t size)
-{
-	const struct send_key *k = key;
-
-	if (tcp_one_port && k->lport)
-		snprintf(text, size, "-");
-	else
-		snprintf(text, size, "%u", k->rport);
-}
-
-static void format_lport(const void *key, char *text, size_t size)
-{
-	const struct send_key *k = key;
-
-	if (tcp_one_port && !k->lport)
-		snprintf(text, size, "-");
-	else
-		snprintf(text, size, "%u", k->lport);
 }
 
 /* Exact: a multiple of 1024 has a suffix, anything else is in bytes. */
@@ -110,12 +63,7 @@ static void format_label(const void *key, char *text, size_t size)
 
 const struct plumb_field tcp_fields[TCP_N_FIELDS] = {
 	{"label", TCP_BY_LABEL, .format = format_label},
-	{"raddr", TCP_BY_RADDR, .format = format_raddr},
-	{"rport", TCP_BY_RPORT, .number = true, .format = format_rport},
-	{"laddr", TCP_BY_LADDR, .format = format_laddr},
-	{"lport", TCP_BY_LPORT, .number = true, .format = format_lport},
 	{PLUMB_FIELD("size", TCP_BY_SIZE, PLUMB_NUMBER, send_key, size), .format = format_size},
 	{PLUMB_FIELD("errno", TCP_BY_ERRNO, PLUMB_ERRNO, send_key, error)},
-	{PLUMB_FIELD("netns", TCP_BY_NETNS, PLUMB_NUMBER, send_key, netns)},
-	{.name = "port"}, /* no column of its own: see tcp_take_key() */
+	TCP_ENDS_FIELDS,
 };

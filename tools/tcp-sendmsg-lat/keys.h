@@ -10,10 +10,7 @@
 #include "labels.h"
 
 extern uint64_t tcp_size_step; /* as in struct tcp_config */
-extern bool tcp_one_port;      /* by TCP_BY_PORT */
 extern struct tcp_labels tcp_labels;
-
-#define TCP_BY_SERVER_PORT (TCP_BY_RPORT | TCP_BY_LPORT | TCP_BY_PORT)
 
 #define TCP_N_FIELDS 9
 extern const struct plumb_field tcp_fields[TCP_N_FIELDS];

@@ -6,10 +6,7 @@
 #define PLUMB_KEY struct send_key
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
-#include <bpf/bpf_endian.h>
-
-#define AF_INET  2
-#define AF_INET6 10
+#include <plumb/bpf/net/ends.bpf.h>
 
 const volatile struct tcp_config tcp_config = {};
 
@@ -21,39 +18,6 @@ struct {
 	__type(value, __u32);
 } tcp_labels SEC(".maps");
 
-static __always_inline bool send_is_tcp(struct sock *sk)
-{
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-
-	return (family == AF_INET || family == AF_INET6) &&
-	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
-}
-
-static __always_inline void read_address(struct sock *sk, struct tcp_address *a, bool remote)
-{
-	if (BPF_CORE_READ(sk, __sk_common.skc_family) == AF_INET6 &&
-	    bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
-		if (remote)
-			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_daddr);
-		else
-			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_rcv_saddr);
-		return;
-	}
-	a->halves[0] = 0;
-	a->words[2] = bpf_htonl(0xffff);
-	a->words[3] = remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr)
-			     : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-}
-
-/* The local port is read from inet_sport, since skc_num is cleared when a reset releases it. */
-static __always_inline __u16 read_port(struct sock *sk, bool remote)
-{
-	__be16 port = remote ? BPF_CORE_READ(sk, __sk_common.skc_dport)
-			     : BPF_CORE_READ((struct inet_sock *)sk, inet_sport);
-
-	return bpf_ntohs(port);
-}
-
 static __always_inline bool end_is_wanted(struct sock *sk, const volatile struct tcp_filter *f,
 					  bool remote)
 {
@@ -62,7 +26,7 @@ static __always_inline bool end_is_wanted(struct sock *sk, const volatile struct
 	__u32 i;
 
 	if (f->n_ports) {
-		port = read_port(sk, remote);
+		port = ends_port(sk, remote);
 		for (i = 0; i < PLUMB_MAX_LIST && i < f->n_ports; i++)
 			if (port >= f->ports[i].from && port <= f->ports[i].to)
 				break;
@@ -70,7 +34,7 @@ static __always_inline bool end_is_wanted(struct sock *sk, const volatile struct
 			return false;
 	}
 	if (f->n_prefixes) {
-		read_address(sk, &a, remote);
+		ends_address(sk, &a, remote);
 		for (i = 0; i < PLUMB_MAX_LIST && i < f->n_prefixes; i++)
 			if ((a.halves[0] & f->prefixes[i].mask.halves[0]) ==
 				    f->prefixes[i].address.halves[0] &&
@@ -112,41 +76,18 @@ static __always_inline __u32 find_label(const struct tcp_address *address, __u16
 	return label ? *label : 0;
 }
 
-/*
- * Return whether the connection was accepted.  Its socket is then a copy of the listening one, with
- * the backlog of listen(); a socket that connected has none.
- */
-static __always_inline bool was_accepted(struct sock *sk)
-{
-	return BPF_CORE_READ(sk, sk_max_ack_backlog);
-}
-
 /* Fill in KEY, except for its thread (who). */
 static __noinline int fill_key(struct send_key *key, struct sock *sk, __u64 asked, __u32 error)
 {
 	struct tcp_address remote;
-	__u16 port = 0;
 
-	if (plumb_config.by & (TCP_BY_RADDR | TCP_BY_LABEL))
-		read_address(sk, &remote, true);
-	if (plumb_config.by & (TCP_BY_RPORT | TCP_BY_LABEL))
-		port = read_port(sk, true);
-	if (plumb_config.by & TCP_BY_RADDR)
-		key->raddr = remote;
-	if (plumb_config.by & TCP_BY_LABEL)
-		key->label = find_label(&remote, port);
-	if (plumb_config.by & TCP_BY_LADDR)
-		read_address(sk, &key->laddr, false);
-	if (plumb_config.by & TCP_BY_RPORT)
-		key->rport = port;
-	if (plumb_config.by & TCP_BY_LPORT)
-		key->lport = read_port(sk, false);
-	if (plumb_config.by & TCP_BY_PORT)
-		*(was_accepted(sk) ? &key->rport : &key->lport) = 0;
+	ends_fill(&key->ends, sk, false);
+	if (plumb_config.by & TCP_BY_LABEL) {
+		ends_address(sk, &remote, true);
+		key->label = find_label(&remote, ends_port(sk, true));
+	}
 	if (plumb_config.by & TCP_BY_SIZE)
 		key->size = size_class(asked);
-	if (plumb_config.by & TCP_BY_NETNS)
-		key->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	if (plumb_config.by & TCP_BY_ERRNO)
 		key->error = error;
 	return 0;

@@ -173,7 +173,7 @@ int send_end(struct bpf_raw_tracepoint_args *ctx)
 	long ret = (int)ctx->args[1];
 	struct sending_thread *t;
 
-	if (!filter_thread(task) || !send_is_tcp(sk))
+	if (!filter_thread(task) || !socket_is_tcp(sk))
 		return 0;
 	t = inflight_get(task);
 	if (t)

@@ -92,7 +92,6 @@ static void complete(struct plumb_options *o)
 	config.size_step = tcp_size_step;
 	if (tcp_labels.list && !o->by_given)
 		o->by |= TCP_BY_LABEL;
-	tcp_one_port = o->by & TCP_BY_PORT;
 	if (!tcp_labels.list && o->by & TCP_BY_LABEL)
 		plumb_usage_error("--by: label requires --labels=FILE");
 }

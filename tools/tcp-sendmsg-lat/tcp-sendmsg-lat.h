@@ -3,37 +3,20 @@
 #pragma once
 
 #include <plumb/bpf/core/config.h>
+#include <plumb/bpf/net/ends.h>
 #include <plumb/bpf/syscall/syscall.h>
 
-/* Keys that the tool adds to --by. */
-#define TCP_BY_RADDR (PLUMB_BY_TOOL << 0)
-#define TCP_BY_RPORT (PLUMB_BY_TOOL << 1)
-#define TCP_BY_LADDR (PLUMB_BY_TOOL << 2)
-#define TCP_BY_LPORT (PLUMB_BY_TOOL << 3)
-#define TCP_BY_SIZE  (PLUMB_BY_TOOL << 4)
-#define TCP_BY_ERRNO (PLUMB_BY_TOOL << 5)
-#define TCP_BY_NETNS (PLUMB_BY_TOOL << 6)
-#define TCP_BY_LABEL (PLUMB_BY_TOOL << 7)
-/* The server's port only: the local one of an accepted connection, else the remote one. */
-#define TCP_BY_PORT (PLUMB_BY_TOOL << 8)
-
-/* IPv6, in network order; an IPv4 address is ::ffff:a.b.c.d, whatever its socket's family. */
-struct tcp_address {
-	union {
-		__u8 bytes[16];
-		__u32 words[4];
-		__u64 halves[2];
-	};
-};
+/* Keys that the tool adds to --by, besides those of bpf/net/ends.h. */
+#define TCP_BY_SIZE  (TCP_BY_TOOL << 0)
+#define TCP_BY_ERRNO (TCP_BY_TOOL << 1)
+#define TCP_BY_LABEL (TCP_BY_TOOL << 2)
 
 struct send_key {
 	struct plumb_who who;
-	struct tcp_address raddr, laddr;
-	__u64 size;         /* the lowest of its class */
-	__u16 rport, lport; /* in host byte order; with TCP_BY_PORT one of them is 0 */
-	__u32 error;        /* positive errno, 0 for success */
-	__u32 netns;        /* its inode number */
-	__u32 label;        /* 1 + index in the table of labels; 0: none */
+	struct tcp_ends ends;
+	__u64 size;  /* the lowest of its class */
+	__u32 error; /* positive errno, 0 for success */
+	__u32 label; /* 1 + index in the table of labels; 0: none */
 };
 _Static_assert(sizeof(struct send_key) == 112, "no hidden padding in a hash key");
 

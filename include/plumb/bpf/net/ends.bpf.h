@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ends, BPF side: of a socket, or of the request for one (struct request_sock begins as a socket).
+ */
+#pragma once
+
+#include <plumb/bpf/core/socket.bpf.h>
+#include <plumb/bpf/net/ends.h>
+#include <bpf/bpf_endian.h>
+
+static __always_inline bool socket_is_tcp(const struct sock *sk)
+{
+	__u16 family = socket_family(sk);
+
+	return (family == SOCKET_INET || family == SOCKET_INET6) &&
+	       BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+static __always_inline void ends_map_address(struct tcp_address *a, __u32 ipv4)
+{
+	a->halves[0] = 0;
+	a->words[2] = bpf_htonl(0xffff);
+	a->words[3] = ipv4;
+}
+
+static __always_inline void ends_address(const struct sock *sk, struct tcp_address *a, bool remote)
+{
+	if (socket_family(sk) == SOCKET_INET6 &&
+	    bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		if (remote)
+			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_daddr);
+		else
+			BPF_CORE_READ_INTO(a, sk, __sk_common.skc_v6_rcv_saddr);
+		return;
+	}
+	ends_map_address(a, remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr)
+				   : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr));
+}
+
+/* The local port is read from inet_sport, since skc_num is cleared when a reset releases it. */
+static __always_inline __u16 ends_port(const struct sock *sk, bool remote)
+{
+	__be16 port = remote ? BPF_CORE_READ(sk, __sk_common.skc_dport)
+			     : BPF_CORE_READ((struct inet_sock *)sk, inet_sport);
+
+	return bpf_ntohs(port);
+}
+
+/*
+ * Return whether the connection was accepted.  Its socket is then a copy of the listening one, with
+ * the backlog of listen(); a socket that connected has none.
+ */
+static __always_inline bool ends_accepted(const struct sock *sk)
+{
+	return BPF_CORE_READ(sk, sk_max_ack_backlog);
+}
+
+/* Those by which rows are grouped; E is zeroed.  REQUEST: SK is a request for a connection. */
+static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
+{
+	if (plumb_config.by & TCP_BY_RADDR)
+		ends_address(sk, &e->raddr, true);
+	if (plumb_config.by & TCP_BY_LADDR)
+		ends_address(sk, &e->laddr, false);
+	if (plumb_config.by & TCP_BY_RPORT)
+		e->rport = ends_port(sk, true);
+	if (plumb_config.by & TCP_BY_LPORT)
+		e->lport = request ? socket_local_port(sk) : ends_port(sk, false);
+	if (plumb_config.by & TCP_BY_PORT)
+		*(request || ends_accepted(sk) ? &e->rport : &e->lport) = 0;
+	if (plumb_config.by & TCP_BY_NETNS)
+		e->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+}

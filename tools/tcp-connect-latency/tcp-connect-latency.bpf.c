@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A connection that a thread makes: from SYN_SENT, which connect() sets before it sends the SYN, to
+ * ESTABLISHED or CLOSE.  An interrupt brings the end, so it is found by the socket's address.
+ */
+#include "tcp-connect-latency.h"
+
+#define PLUMB_KEY struct connect_key
+#include <plumb/bpf/core/copies.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
+#include <plumb/bpf/net/ends.bpf.h>
+
+/* include/net/tcp_states.h, include/linux/net.h */
+#define STATE_ESTABLISHED 1
+#define STATE_SYN_SENT    2
+#define STATE_SYN_RECV    3
+#define STATE_CLOSE       7
+#define SOCKET_CONNECTING 2 /* SS_CONNECTING */
+
+PLUMB_MAP(connect_states, HASH, CONNECT_STATES, __u64, struct connect_state);
+
+static __always_inline struct connect_state *state_of(const struct sock *sk)
+{
+	__u64 id = (__u64)sk;
+	struct connect_state *s = bpf_map_lookup_elem(&connect_states, &id);
+
+	return s && s->start ? s : NULL;
+}
+
+/* A deletion can fail (6.1: the map is busy), so the state says itself that it is no longer one. */
+static __always_inline void forget(const struct sock *sk, struct connect_state *s)
+{
+	__u64 id = (__u64)sk;
+
+	s->start = 0;
+	bpf_map_delete_elem(&connect_states, &id);
+}
+
+static __noinline int begin(const struct sock *sk, __u32 copy)
+{
+	struct connect_state s = {.start = bpf_ktime_get_ns()}, *old = state_of(sk);
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 id = (__u64)sk;
+
+	if (copy && old)
+		return 0;
+	/* Without a filter it is the tool's own, whose end does not lack its beginning. */
+	s.rejected = !filter_thread(task) || !filter_entry(task);
+	if (s.rejected && filter_rejects_threads())
+		return 0;
+	if (old && !old->rejected)
+		ledger_count(cpu, exit_lost);
+	key_current(&s.who, task, cpu);
+	key_trim(&s.who);
+	s.pid = current_pid(task);
+	s.tid = current_tid(task);
+	ends_address(sk, &s.raddr, true);
+	s.rport = ends_port(sk, true);
+	if (bpf_map_update_elem(&connect_states, &id, &s, BPF_ANY)) {
+		if (!s.rejected && !copy)
+			ledger_count(cpu, no_state);
+		return 0;
+	}
+	if (!s.rejected)
+		ledger_count(cpu, began);
+	if (copy)
+		ledger_count(cpu, rescued);
+	return 0;
+}
+
+static __always_inline __u32 result_of(const struct sock *sk, __u32 state)
+{
+	__s32 error;
+
+	if (state == STATE_ESTABLISHED)
+		return 0;
+	error = BPF_CORE_READ(sk, sk_err);
+	if (error > 0)
+		return error;
+	/* connect() is under way until it has sent the SYN. */
+	return BPF_CORE_READ(sk, sk_socket, state) == SOCKET_CONNECTING ? CONNECT_CLOSED
+									: CONNECT_FAILED;
+}
+
+static __noinline int record(const struct sock *sk, const struct connect_state *s, __u32 result,
+			     __u64 ns)
+{
+	struct connect_key key = {};
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
+
+	key.who = s->who;
+	ends_fill(&key.ends, sk, false);
+	if (plumb_config.by & CONNECT_BY_RESULT)
+		key.result = result;
+	key_find(&key, &slot);
+	hist_record(slot, cpu, ns, result, false);
+	return 0;
+}
+
+static __always_inline void end(const struct sock *sk, __u32 state, __u32 copy)
+{
+	struct connect_state *s = state_of(sk);
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!s) {
+		/* With filters, others' connections are not known either. */
+		if (!copy && plumb_live && !filter_rejects_threads())
+			ledger_count(cpu, unmatched);
+		return;
+	}
+	if (!s->rejected)
+		record(sk, s, result_of(sk, state), now > s->start ? now - s->start : 0);
+	if (copy)
+		ledger_count(cpu, rescued);
+	forget(sk, s);
+}
+
+PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
+{
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	const __u32 from = argument_at(ctx, 1), to = argument_at(ctx, 2);
+
+	if (to == STATE_SYN_SENT) {
+		if (socket_is_tcp(sk))
+			begin(sk, copy);
+	} else if (from == STATE_SYN_SENT && to != STATE_SYN_RECV) {
+		if (socket_is_tcp(sk))
+			end(sk, to, copy);
+	} else if (from == STATE_SYN_RECV && state_of(sk)) {
+		/* Both ends have connected to each other. */
+		end(sk, to, copy);
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

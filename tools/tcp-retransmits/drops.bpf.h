@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * drops: the segments that this host dropped lately, by addresses, ports and sequence numbers.  Of
+ * headers only what tells segments apart is read.
+ */
+#pragma once
+
+#include "tcp-retransmits.h"
+#include <plumb/bpf/net/ends.bpf.h>
+
+struct resent_drop resent_drops[RESENT_DROPS] = {};
+static __u32 resent_next[1 << RESENT_SET_BITS] = {};
+__u64 resent_dropped = 0; /* segments that were kept there */
+__u64 resent_joined = 0;  /* of these, how many were retransmitted */
+
+/* A number for the direction of a connection. */
+static __always_inline __u64 drops_id(const struct tcp_address *from, const struct tcp_address *to,
+				      __u16 from_port, __u16 to_port)
+{
+	const __u64 golden = 0x9e3779b97f4a7c15ULL; /* Knuth, vol. 3, 6.4 */
+	__u64 id = (__u64)from_port << 16 | to_port;
+
+	id = (id ^ from->halves[0]) * golden;
+	id = (id ^ id >> 29 ^ from->halves[1]) * golden;
+	id = (id ^ id >> 29 ^ to->halves[0]) * golden;
+	id = (id ^ id >> 29 ^ to->halves[1]) * golden;
+	return (id ^ id >> 29) | 1; /* never 0 */
+}
+
+static __always_inline struct resent_drop *drops_at(__u64 id, __u32 way)
+{
+	__u64 at = (id >> 32 << RESENT_WAY_BITS) + (way & ((1 << RESENT_WAY_BITS) - 1));
+
+	barrier_var(at); /* keeps the mask last, which the verifier of 5.10 needs */
+	return &resent_drops[at & (RESENT_DROPS - 1)];
+}
+
+static __always_inline void drops_add(const struct resent_drop *d)
+{
+	__u64 set = d->id >> 32;
+	__u32 *next;
+
+	barrier_var(set);
+	next = &resent_next[set & ((1 << RESENT_SET_BITS) - 1)];
+	*drops_at(d->id, (*next)++) = *d;
+	atomic_add(&resent_dropped, 1);
+}
+
+/*
+ * Return the latest drop of bytes of which now LENGTH from SEQ on are retransmitted, for the first
+ * time since; NULL: none is known.  A packet of several segments is retransmitted in parts.
+ */
+static __always_inline struct resent_drop *drops_find(__u64 id, __u32 seq, __u32 length)
+{
+	struct resent_drop *d, *found = NULL;
+	__u64 latest = 0;
+
+	for (__u32 way = 0; way < 1 << RESENT_WAY_BITS; way++) {
+		d = drops_at(id, way);
+		if (d->id != id || d->time < latest || (__s32)(seq - d->seq) >= (__s32)d->length ||
+		    (__s32)(seq + length - d->seq) <= (__s32)d->sent)
+			continue;
+		latest = d->time;
+		found = d;
+	}
+	if (!found)
+		return NULL;
+	if (!found->sent)
+		atomic_add(&resent_joined, 1);
+	found->sent = seq + length - found->seq;
+	return found;
+}
+
+/* --- what was dropped --- */
+
+struct drops_packet {
+	struct tcp_address from, to;
+	__u32 headers; /* bytes from the network header to that of TCP */
+	__u32 bytes;   /* from there on */
+};
+
+static __always_inline bool drops_read_ipv4(const void *at, struct drops_packet *p)
+{
+	struct iphdr ip;
+
+	/* A fragment that is not the first has no header of TCP. */
+	if (bpf_probe_read_kernel(&ip, sizeof(ip), at) || ip.version != 4 ||
+	    ip.protocol != IPPROTO_TCP || ip.frag_off & bpf_htons(0x1fff))
+		return false;
+	ends_map_address(&p->from, ip.saddr);
+	ends_map_address(&p->to, ip.daddr);
+	p->headers = ip.ihl * 4;
+	return true;
+}
+
+/* With extension headers it is not known. */
+static __always_inline bool drops_read_ipv6(const void *at, struct drops_packet *p)
+{
+	struct ipv6hdr ip;
+
+	if (bpf_probe_read_kernel(&ip, sizeof(ip), at) || ip.version != 6 ||
+	    ip.nexthdr != IPPROTO_TCP)
+		return false;
+	__builtin_memcpy(&p->from, &ip.saddr, sizeof(p->from));
+	__builtin_memcpy(&p->to, &ip.daddr, sizeof(p->to));
+	p->headers = sizeof(ip);
+	return true;
+}
+
+/*
+ * Whether SKB is a segment of TCP, with data or a SYN or FIN.  Its data may begin before the
+ * network header (on the way out), or behind it.
+ */
+static __always_inline bool drops_read(const struct sk_buff *skb, struct resent_drop *d)
+{
+	const __u16 protocol = BPF_CORE_READ(skb, protocol);
+	const unsigned char *head, *at, *data;
+	struct drops_packet p;
+	struct tcphdr tcp;
+	__u16 network;
+	__s64 length;
+
+	if (protocol != bpf_htons(0x0800) && protocol != bpf_htons(0x86dd)) /* if_ether.h */
+		return false;
+	head = BPF_CORE_READ(skb, head);
+	network = BPF_CORE_READ(skb, network_header);
+	at = head + network;
+	if (protocol == bpf_htons(0x0800) ? !drops_read_ipv4(at, &p) : !drops_read_ipv6(at, &p))
+		return false;
+	if (bpf_probe_read_kernel(&tcp, sizeof(tcp), at + p.headers))
+		return false;
+	data = BPF_CORE_READ(skb, data);
+	length = data + BPF_CORE_READ(skb, len) - (at + p.headers + tcp.doff * 4);
+	length += tcp.syn + tcp.fin;
+	if (length <= 0)
+		return false;
+	d->id = drops_id(&p.from, &p.to, bpf_ntohs(tcp.source), bpf_ntohs(tcp.dest));
+	d->seq = bpf_ntohl(tcp.seq);
+	d->length = length;
+	return true;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "tcp-retransmits.h"
+
+#define PLUMB_KEY struct resent_key
+#include <plumb/bpf/core/copies.bpf.h>
+#include <plumb/bpf/core/lifecycle.bpf.h>
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
+#include <plumb/bpf/net/owners.bpf.h>
+
+#include "drops.bpf.h"
+
+/* 1: connections have owners (owners.bpf.h). */
+const volatile __u32 resent_owners = 0;
+
+/* include/net/tcp.h, inet_connection_sock.h, tcp_states.h */
+#define CA_RECOVERY     3
+#define CA_LOSS         4
+#define TIMER_PROBE     5 /* ICSK_TIME_LOSS_PROBE */
+#define STATE_SYN_SENT  2
+#define STATE_REQUESTED 12 /* TCP_NEW_SYN_RECV */
+
+/* The argument of tcp_retransmit_skb from 6.17 on. */
+struct trace_event_raw_tcp_retransmit_skb___err {
+	int err;
+} __attribute__((preserve_access_index));
+
+/* 6.7; stamps of SYNs then are in us, not ms. */
+struct tcp_sock___usec {
+	__u8 tcp_usec_ts : 1;
+} __attribute__((preserve_access_index));
+
+/* What was sent again last of a socket, or of a request for one. */
+struct resent_last {
+	__u64 id; /* of the connection: another one can have the socket's address later */
+	__u64 time;
+	__u32 seq;
+	__u32 total; /* segments that it had sent again by then */
+};
+
+PLUMB_MAP(resent_lasts, LRU_HASH, 16384, __u64, struct resent_last);
+
+/* A retransmission. */
+struct resent {
+	const struct sock *sk; /* or the request, */
+	bool request;
+	bool failed; /* without an attempt to send it */
+	__u64 id, now;
+	__u64 first; /* ns: when the data were sent, or what was sent shortly before; 0: not known
+		      */
+	__u64 rtt;   /* ns; 0: not known */
+	__u32 seq, length;
+	__u32 segments; /* in it */
+	__u32 total;    /* that the connection has sent again, or tried to */
+	__u32 state, kind;
+};
+
+static __always_inline __u64 resent_id(const struct sock *sk, bool request)
+{
+	struct tcp_address from, to;
+
+	ends_address(sk, &from, false);
+	ends_address(sk, &to, true);
+	return drops_id(&from, &to, request ? socket_local_port(sk) : ends_port(sk, false),
+			ends_port(sk, true));
+}
+
+/*
+ * Sets how many segments were counted since the last retransmission of the same connection: also
+ * those that failed on the way down, of which older kernels do not tell.  Returns when the same
+ * data were sent again last, 0 if it is not known; or ~0 if there is nothing new: another copy of
+ * the program was first, or nothing was sent.
+ */
+static __noinline __u64 resent_since_last(struct resent *r)
+{
+	__u64 at = (__u64)r->sk, since = 0;
+	struct resent_last *last = bpf_map_lookup_elem(&resent_lasts, &at),
+			   next = {
+				   .id = r->id,
+				   .time = r->now,
+				   .seq = r->seq,
+				   .total = r->total,
+			   };
+	bool known = last && last->id == r->id && (__s32)(r->total - last->total) >= 0;
+
+	if (known && last->total == r->total)
+		return ~0ULL;
+	if (known && last->seq == r->seq)
+		since = last->time;
+	if (known)
+		r->segments = r->total - last->total;
+	bpf_map_update_elem(&resent_lasts, &at, &next, BPF_ANY);
+	return known || !r->failed ? since : ~0ULL;
+}
+
+static __noinline int resent_key_fill(struct resent_key *key, const struct resent *r)
+{
+	ends_fill(&key->ends, r->sk, r->request);
+	if (plumb_config.by & RESENT_BY_STATE)
+		key->state = r->state;
+	if (plumb_config.by & RESENT_BY_KIND)
+		key->kind = r->kind;
+	return 0;
+}
+
+static __always_inline void resent_add(__u32 slot, const struct resent *r, __u64 since)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct plumb_totals *totals;
+
+	totals = hist_record(slot, cpu, since && since < r->now ? r->now - since : 0, 0, false);
+	if (!totals)
+		return;
+	plumb_add(totals->counters[0], r->segments);
+	if (!r->rtt)
+		return;
+	plumb_add(totals->counters[1], r->rtt);
+	plumb_add(totals->counters[2], 1);
+}
+
+/* OWNER: the socket whose thread it is. */
+static __noinline int resent_record(struct resent *r, const struct sock *owner, __u32 copy)
+{
+	struct resent_key key = {};
+	struct resent_drop *drop;
+	__u64 since;
+	__u32 slot;
+
+	since = resent_since_last(r);
+	if (since == ~0ULL)
+		return 0;
+	if (copy)
+		ledger_count(bpf_get_smp_processor_id(), rescued);
+	if (filter_is_over() || (resent_owners && !owners_find(owner, &key.who)))
+		return 0;
+	drop = drops_find(r->id, r->seq, r->length);
+	since = drop ? drop->time : since ?: r->first;
+	if (drop && plumb_config.by & RESENT_BY_DROP)
+		key.drop = drop->why;
+	resent_key_fill(&key, r);
+	key_find(&key, &slot);
+	resent_add(slot, r, since);
+	return 0;
+}
+
+static __always_inline __u32 resent_kind(const struct inet_connection_sock *sk, __u32 state)
+{
+	__u32 ca = BPF_CORE_READ_BITFIELD_PROBED(sk, icsk_ca_state);
+	__u32 timer = BPF_CORE_READ(sk, icsk_pending);
+
+	if (state == STATE_SYN_SENT)
+		return RESENT_SYN;
+	/* The timer that has expired; the other one is not set any more then. */
+	if (timer == TIMER_PROBE && ca < CA_RECOVERY)
+		return RESENT_PROBE;
+	if (ca == CA_LOSS)
+		return timer ? RESENT_AFTER_TIMEOUT : RESENT_TIMEOUT;
+	return ca == CA_RECOVERY ? RESENT_FAST : RESENT_OTHER;
+}
+
+/*
+ * The packet itself has the time of the retransmission already.  The kernel keeps when the first of
+ * the packets on the way was sent or, as they arrive, the latest of which it knows that.
+ */
+static __always_inline __u64 resent_first(const struct tcp_sock *tp, __u32 state, __u64 now)
+{
+	const struct tcp_sock___usec *usec = (const void *)tp;
+	__u32 unit = 1000000, stamp;
+
+	if (state != STATE_SYN_SENT)
+		return BPF_CORE_READ(tp, first_tx_mstamp) * 1000;
+	if (bpf_core_field_exists(usec->tcp_usec_ts) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(usec, tcp_usec_ts))
+		unit = 1000;
+	stamp = BPF_CORE_READ(tp, retrans_stamp);
+	return now - (__u64)((__u32)(now / unit) - stamp) * unit;
+}
+
+PROGRAM_COPIES(segment_resent, "raw_tp/tcp_retransmit_skb")
+{
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	const struct sk_buff *skb = (const struct sk_buff *)argument_at(ctx, 1);
+	const struct tcp_skb_cb *cb = (const void *)skb + bpf_core_field_offset(skb->cb);
+	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
+	struct resent r = {.sk = sk, .now = bpf_ktime_get_ns(), .id = resent_id(sk, false)};
+
+	r.total = BPF_CORE_READ(tp, total_retrans);
+	r.segments = BPF_CORE_READ(cb, tcp_gso_segs);
+	r.seq = BPF_CORE_READ(cb, seq);
+	r.length = BPF_CORE_READ(cb, end_seq) - r.seq;
+	r.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	r.kind = resent_kind((const struct inet_connection_sock *)sk, r.state);
+	r.first = resent_first(tp, r.state, r.now);
+	r.rtt = (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
+	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___err, err))
+		r.failed = (__s32)argument_at(ctx, 2) < 0;
+	return resent_record(&r, sk, copy);
+}
+
+/* A request's address, and its listening socket's. */
+PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
+{
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	const struct request_sock *request = (const void *)argument_at(ctx, 1);
+	const struct tcp_request_sock *tcp = (const void *)request;
+	struct resent r = {
+		.sk = (const struct sock *)request,
+		.request = true,
+		.now = bpf_ktime_get_ns(),
+		.id = resent_id((const struct sock *)request, true),
+		.first = BPF_CORE_READ(tcp, snt_synack) * 1000,
+		.seq = BPF_CORE_READ(tcp, snt_isn),
+		.length = 1,
+		.segments = 1,
+		.total = BPF_CORE_READ(request, num_retrans),
+		.state = STATE_REQUESTED,
+		.kind = RESENT_SYNACK,
+	};
+
+	return resent_record(&r, sk, copy);
+}
+
+SEC("raw_tp/kfree_skb")
+int segment_dropped(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct resent_drop d = {.why = ctx->args[1], .time = bpf_ktime_get_ns()};
+
+	if (!drops_read((const struct sk_buff *)ctx->args[0], &d))
+		return 0;
+	/* The argument came with the type (5.17). */
+	if (bpf_core_type_exists(enum skb_drop_reason) &&
+	    (__u32)ctx->args[2] >
+		    bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
+		d.why = (__u32)ctx->args[2];
+	drops_add(&d);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
