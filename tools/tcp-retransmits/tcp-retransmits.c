@@ -48,16 +48,12 @@ static void complete(struct plumb_options *o)
 		     o->n_cgroups || o->command;
 }
 
-static int64_t before; /* of the kernel's own counter */
-
-static int64_t retransmitted(void)
-{
-	return net_counter("/proc/net/snmp", "Tcp:", "RetransSegs");
-}
+/* The kernel's own counter. */
+static struct net_counter counter = {.file = "snmp", .group = "Tcp:", .name = "RetransSegs"};
 
 static int prepare(struct plumb_options *o)
 {
-	before = retransmitted();
+	net_counter_begin(&counter, o);
 	return drops_prepare(o->btf);
 }
 
@@ -128,18 +124,18 @@ static const struct plumb_column columns[] = {
 /* Of the whole trace. */
 static void print_footer(FILE *out)
 {
+	const int64_t segments = net_counter_grown(&counter);
+
 	drops_print(out);
-	if (before >= 0)
-		fprintf(out, "RetransSegs of this network namespace: %" PRId64 "\n",
-			retransmitted() - before);
+	if (segments >= 0)
+		fprintf(out, "RetransSegs of the network namespace: %" PRId64 "\n", segments);
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
 {
 	(void)r;
 	json_object_set_new(json, "drops", drops_json());
-	json_object_set_new(json, "retrans_segs",
-			    before < 0 ? json_null() : json_integer(retransmitted() - before));
+	json_object_set_new(json, "retrans_segs", net_counter_json(&counter));
 }
 
 static struct plumb_tool tool = {

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=sh disable=SC2154
+# tcp-retransmits, tcp-connect-latency, tcp-accept-latency: connections in network namespaces of their own, against
+# the kernel's counters there and the workload's own clock.
+
+# lost NAME MODE ADDRESS - what was sent again, by its namespace, and by its process
+lost() {
+	start "$1" edges "$2" "$3"
+	[ -e "$1.gates/ready" ] || return
+	attach "$1-all" -b netns,kind,state,drop
+	attach "$1-own" -p "$pid" -b pid,comm,kind
+	[ ! "${4-}" ] || attach "$1-none" -p $$
+	go "$1"
+	# The handshakes of the last connections are over.
+	detach "$1-all" "$1-own" ${4:+"$1-none"}
+}
+
+connected() {
+	start "$1" edges connect "$2"
+	[ -e "$1.gates/ready" ] || return
+	attach "$1-own" -p "$pid" -b pid,comm,raddr,rport,result
+	attached
+	open_gate "$1" go
+	await 30 [ -e "$1.gates/done" ]
+	detach "$1-own"
+	open_gate "$1" end
+	finish "$1" "$pid"
+}
+
+queued() {
+	start "$1" edges accept "$2"
+	[ -e "$1.gates/ready" ] || return
+	attach "$1-own" -p "$pid" -b pid,comm,listener
+	[ "$1" != accept-4 ] || attach "$1-all" -b listener,netns
+	go "$1"
+	detach "$1-own"
+	[ "$1" != accept-4 ] || detach "$1-all"
+}
+
+run() {
+	# shellcheck disable=SC2034 # by what starts a tool
+	quick=--no-calibrate program=tcp-retransmits
+	lost lose-4 lose 127.0.0.1 none
+	also lost lose-6 lose ::1
+	lost random-4 random 127.0.0.1
+	also lost random-6 random ::1
+	program=tcp-connect-latency
+	connected connect-4 127.0.0.1
+	also connected connect-6 ::1
+	start storm-connect edges storm 127.0.0.1
+	attach storm-connected -p "$pid" -b pid,result
+	go storm-connect
+	detach storm-connected
+	program=tcp-accept-latency
+	queued accept-4 127.0.0.1
+	also queued accept-6 ::1
+	queued accept-unix unix
+	also queued accept-abstract abstract
+	start storm-accept edges storm ::1
+	attach storm-accepted -p "$pid" -b pid
+	go storm-accept
+	detach storm-accepted
+}
+
+# unable_here WORKLOAD - it says why
+unable_here() {
+	[ "$(cat "$1.status")" = 77 ] || return 1
+	skip "connections of $1" "$(cat "$1.err")"
+}
+
+# Those of the workload's namespace.
+theirs='($truth[0].calls[-1]) as $t | [$last.rows[] | select(.key.netns == $t.netns)] as $rows
+	| def segments(f): [$rows[] | select(f).segments] | add // 0;
+	def events(f): [$rows[] | select(f).count] | add // 0;'
+
+check_lost() {
+	everything || [[ -e $1.status ]] || return 0
+	unable_here "$1" && return
+	evidence "$1-all.json" "$1-all.err" "$1.truth"
+	holds "$1: as many segments as the kernel counts (RetransSegs)" "$1-all.json" \
+		"$theirs"' $t.RetransSegs > 0 and segments(true) == $t.RetransSegs' --slurpfile truth "$1.truth"
+	holds "... and of each kind as it counts those" "$1-all.json" "$theirs"'
+		events(.key.kind == "syn" or .key.kind == "synack") == $t.TCPSynRetrans
+		and segments(.key.kind == "fast") == $t.TCPFastRetrans
+		and segments(.key.kind == "after-timeout") == $t.TCPSlowStartRetrans
+		and (events(.key.kind == "timeout" or .key.kind == "syn" or .key.kind == "synack") as $n
+			| $n >= $t.TCPTimeouts and events(.key.kind == "timeout") <= $t.TCPTimeouts)
+		and events(.key.kind == "loss-probe") <= $t.TCPLossProbes' --slurpfile truth "$1.truth"
+	holds "... no drop was lost before it was looked for" "$1-all.json" \
+		'$last.drops | .lost == 0 and (.missed // 0) == 0 and .seen >= .retransmitted and .retransmitted > 0'
+	sound "of $1" "$1-all.json"
+	evidence "$1-own.json" "$1-own.err" "$1.truth"
+	holds "... -p: of the process that connected or listens" "$1-own.json" '($truth[0].calls[-1]) as $t
+		| ($last.rows | map(.segments) | add) == $t.RetransSegs and $last.retrans_segs == $t.RetransSegs
+		and all($last.rows[]; .key.pid == $truth[0].pid and .key.comm == "edges")' --slurpfile truth "$1.truth"
+}
+
+check_lose() {
+	[[ -e $1-all.json ]] || return 0
+	evidence "$1-all.json" "$1.truth"
+	# The last segment of a connection that is dropped is sent again by a probe, and that by the timer.
+	holds "$1: each message that was dropped was sent again, and that for 300 ms twice" "$1-all.json" "$theirs"'
+		segments(.key.state == "established") >= 3 * 23 and events(.key.kind == "syn") >= 1 and events(.key.kind == "synack") >= 1' \
+		--slurpfile truth "$1.truth"
+	holds "... because the filter dropped it: that is the reason" "$1-all.json" "$theirs"'
+		[$rows[] | select(.key.state == "established" and .key.drop == "none-seen").count] == []
+		and all($rows[]; .key.drop | . == "none-seen" or . == "SOCKET_FILTER" or $old)' \
+		--slurpfile truth "$1.truth" --argjson old "$([[ $(jq -r .kernel "$1-all.json") == 5.10* ]] && echo true || echo false)"
+	holds "... it cost as much as the messages were late, by the workload's clock" "$1-all.json" "$theirs"'
+		[$rows[] | select(.key.state == "established").sum] | add | . <= $t.sum and . >= $t.sum * 0.9' --slurpfile truth "$1.truth"
+	holds "... a handshake that was dropped for 300 ms at least as much" "$1-all.json" "$theirs"'
+		[$rows[] | select(.key.kind == "syn" and .key.drop != "none-seen")] | length == 1 and .[0].min >= 300000000 and .[0].max < 10000000000' \
+		--slurpfile truth "$1.truth"
+}
+
+check_connected() {
+	everything || [[ -e $1.status ]] || return 0
+	unable_here "$1" && return
+	evidence "$1-own.json" "$1-own.err" "$1.truth"
+	holds "$1: as many connections as were made, by result" "$1-own.json" \
+		'($last.rows | map([.key.result, .count, .errors]) | sort) == ([$truth[0].calls[] | select(.result)
+			| [.result, .count, if .result == "established" then 0 else .count end]] | sort)
+		and all($last.rows[]; .key.raddr == $address and .key.rport == (if .key.result == "refused" then 7199 else 7101 end)
+			and .key.pid == $truth[0].pid and .key.comm == "edges")' --slurpfile truth "$1.truth" --arg address "$2"
+	holds "... as long as the workload's own clock says" "$1-own.json" \
+		'all($last.rows[]; . as $r | $truth[0].calls[] | select(.result == $r.key.result)
+			| $r.sum <= .sum and $r.max <= .max and $r.min <= .min
+			and (if .result == "closed" then $r.min >= 100000000 and $r.sum >= .sum * 0.9
+				elif .result == "timed-out" then $r.min >= 500000000 and $r.sum >= .sum * 0.9 else true end))' --slurpfile truth "$1.truth"
+	holds "... and the one that is still being made is in flight" "$1-own.json" \
+		'($last.in_flight | map([.pid, .connection])) == [[$truth[0].pid, "\($address) 7101"]] and $last.ledger.in_flight == 1' \
+		--slurpfile truth "$1.truth" --arg address "$2"
+	sound "of $1" "$1-own.json"
+}
+
+check_queued() {
+	everything || [[ -e $1.status ]] || return 0
+	unable_here "$1" && return
+	evidence "$1-own.json" "$1-own.err" "$1.truth"
+	holds "$1: each connection waited as long as the workload's own clock says" "$1-own.json" \
+		'[$last.rows[] | select(.key.listener == $listener)] | length == 1 and (.[0] as $r
+			| ($truth[0].calls | map({(.result // "kernel"): .}) | add) as $t
+			| $r.count == $t.least.count and all("sum", "min", "max"; $t.least[.] <= $r[.] and $r[.] <= $t.most[.])
+			and $r.backlog == 64 and $r.longest == 23)' --slurpfile truth "$1.truth" --arg listener "$2"
+	sound "of $1" "$1-own.json"
+}
+
+check_overflow() {
+	[[ -e $1-own.json ]] || return 0
+	holds "$1: overflows as the kernel counts them, and which listener had them" "$1-own.json" \
+		'$truth[0].calls[-1] as $t | $t.ListenOverflows > 0 and $last.listen_overflows == $t.ListenOverflows and $last.listen_drops == $t.ListenDrops
+		and ([$last.rows[] | select(.key.listener == $listener)] | length == 1 and (.[0]
+			| .count == 3 and .backlog == 2 and .longest == 3 and .drops > 0 and .drops <= $t.ListenDrops and .min >= 1200000000 * 0.9))' \
+		--slurpfile truth "$1.truth" --arg listener "$2"
+}
+
+check() {
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
+	check_lost lose-4
+	check_lost lose-6
+	check_lose lose-4
+	check_lose lose-6
+	evidence lose-4-none.json lose-4-none.err
+	holds "-p of another process captures nothing" lose-4-none.json '$last.rows == []'
+	check_lost random-4
+	check_lost random-6
+	check_connected connect-4 127.0.0.1
+	check_connected connect-6 ::1
+	check_queued accept-4 127.0.0.1:7101
+	check_queued accept-6 '[::1]:7101'
+	check_queued accept-unix plumb-edges.sock
+	check_queued accept-abstract @plumb-edges.sock
+	check_overflow accept-4 127.0.0.1:7200
+	check_overflow accept-6 '[::1]:7200'
+	evidence storm-connected.json storm-accepted.json storm-connected.err storm-accepted.err
+	holds "8 busy threads: each of 4000 connections is recorded" storm-connected.json \
+		'($last.rows | map([.key.result, .count])) == [["established", 4000]] and $last.ledger.unmatched == 0'
+	holds "... and each is accepted" storm-accepted.json '($last.rows | map(.count)) == [4000]'
+	sound "of connections by 8 threads" storm-connected.json
+	sound "of their queues" storm-accepted.json
+}

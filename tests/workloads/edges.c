@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* edges: connections that are made, accepted and lose segments, in a network namespace of its own.
+ */
+#include "edges.h"
+
+const char usage[] =
+	"Usage: edges MODE ADDRESS\n"
+	"In a new network namespace, at ADDRESS (127.0.0.1, ::1; for accept also unix, abstract):\n"
+	"  lose     23 connections: one message on each, whose receiver drops all for 50 ms, and "
+	"one for\n"
+	"           300 ms; then one whose SYN is dropped for 300 ms, and one whose SYN-ACK is\n"
+	"  random   8 connections, of as many threads: 300,000 bytes on each, of which the "
+	"receiver drops\n"
+	"           each 10th packet\n"
+	"  connect  23 connections; 7 that are refused; 3 that time out; 5 that are closed before; "
+	"and one\n"
+	"           that is still being made when it waits at the gate end\n"
+	"  accept   23 connections that wait for 50 ms; of TCP then 8 at a listener with a backlog "
+	"of 2, of\n"
+	"           which 3 are accepted after 1.2 s, and 3 that are not, before their listener is "
+	"closed\n"
+	"  storm    8 threads, each 500 connections to a listener of its own, which it accepts\n"
+	"What the kernel counts in that namespace is in the report.\n"
+	"\n"
+	"Gates: ready, go, done, end (connect).\n";
+
+/* --- modes --- */
+
+static void make_connections(int n)
+{
+	int listener = listen_at(7101, n), segment = 1400;
+
+	checked(setsockopt(listener, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment)),
+		"TCP_MAXSEG");
+	for (int i = 0; i < n; i++) {
+		ends[i] = connect_or_die();
+		ends[n + i] = accepted(listener);
+	}
+	close(listener);
+}
+
+/* One message on each, which is dropped for MS. */
+static void lose_messages(uint64_t ms, struct series *took)
+{
+	uint64_t sent[CONNECTIONS];
+	char message[100] = "";
+
+	for (int i = 0; i < CONNECTIONS; i++)
+		drop_all(ends[CONNECTIONS + i]);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		sent[i] = now_ns();
+		checked(send(ends[i], message, sizeof(message), 0), "send");
+	}
+	pause_ms(ms);
+	for (int i = 0; i < CONNECTIONS; i++)
+		drop_none(ends[CONNECTIONS + i]);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		checked(recv(ends[CONNECTIONS + i], message, sizeof(message), MSG_WAITALL), "recv");
+		series_add(took, now_ns() - sent[i], false);
+	}
+}
+
+static void lose_handshakes(void)
+{
+	int listener = listen_at(7102, 4), first, second;
+
+	drop_all(listener);
+	first = begin_connect(new_socket(SOCK_NONBLOCK));
+	pause_ms(300);
+	drop_none(listener);
+	close(accepted(listener));
+	second = new_socket(SOCK_NONBLOCK);
+	drop_all(second);
+	begin_connect(second);
+	pause_ms(300);
+	drop_none(second);
+	close(accepted(listener));
+	close(first);
+	close(second);
+}
+
+static void lose(void)
+{
+	struct series took;
+
+	series_init(&took, 2 * CONNECTIONS);
+	make_connections(CONNECTIONS);
+	lose_messages(50, &took);
+	lose_messages(300, &took);
+	lose_handshakes();
+	put_plain_row("send", took.count, 0);
+	json_length--; /* the brace */
+	put(",");
+	put_figures(&took);
+}
+
+static void *write_bulk(void *end)
+{
+	static const char data[BULK];
+
+	for (size_t n = 0; n < BULK;)
+		n += checked(send(*(int *)end, data + n, BULK - n, 0), "send");
+	return NULL;
+}
+
+static void *read_bulk(void *end)
+{
+	char data[65536];
+
+	for (size_t n = 0; n < BULK;)
+		n += checked(recv(*(int *)end, data, sizeof(data), 0), "recv");
+	return NULL;
+}
+
+static void in_threads(void *(*run)(void *), void *(*other)(void *))
+{
+	pthread_t threads[2 * PAIRS];
+	int n = other ? 2 * PAIRS : PAIRS;
+
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, i < PAIRS ? run : other, &ends[i]))
+			die("cannot create a thread");
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void lose_randomly(void)
+{
+	struct tcp_info info;
+	socklen_t length = sizeof(info);
+	unsigned long total = 0;
+
+	make_connections(PAIRS);
+	for (int i = 0; i < PAIRS; i++)
+		drop_tenth(ends[PAIRS + i]);
+	in_threads(write_bulk, read_bulk);
+	for (int i = 0; i < 2 * PAIRS; i++) {
+		checked(getsockopt(ends[i], IPPROTO_TCP, TCP_INFO, &info, &length), "TCP_INFO");
+		total += info.tcpi_total_retrans;
+	}
+	put_plain_row("send", 0, 0);
+	json_length--;
+	put(",\"total_retrans\":%lu", total);
+}
+
+/* A row of connections that ended as RESULT; the caller closes the brace. */
+static void put_result(const char *result, struct series *took)
+{
+	char comm[16];
+
+	own_comm(comm);
+	put_row_of("result", own_tid(), comm, result, took->count, 0);
+	put(",");
+	put_figures(took);
+	put("}");
+}
+
+static void time_out(struct series *took)
+{
+	struct pollfd polled[3];
+	uint64_t began[3];
+	unsigned int ms = 500;
+
+	for (int i = 0; i < 3; i++) {
+		polled[i] = (struct pollfd){.fd = new_socket(SOCK_NONBLOCK), .events = POLLOUT};
+		checked(setsockopt(polled[i].fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms)),
+			"TCP_USER_TIMEOUT");
+		began[i] = now_ns();
+		begin_connect(polled[i].fd);
+	}
+	for (int i = 0; i < 3; i++) {
+		checked(poll(&polled[i], 1, 20000), "poll");
+		series_add(took, now_ns() - began[i], true);
+	}
+}
+
+static void connect_each(void)
+{
+	int listener = listen_at(7101, 64), fds[5];
+	struct series took[4];
+	uint64_t began[5];
+
+	for (int i = 0; i < 4; i++)
+		series_init(&took[i], CONNECTIONS);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		began[0] = now_ns();
+		close(connect_or_die());
+		series_add(&took[0], now_ns() - began[0], false);
+		close(accepted(listener));
+	}
+	((struct sockaddr_in *)&at)->sin_port = htons(7199);
+	for (int i = 0; i < 7; i++) {
+		int fd = new_socket(0);
+
+		began[0] = now_ns();
+		if (!connect(fd, (void *)&at, at_length) || errno != ECONNREFUSED)
+			die("connect to a port without a listener: %s", strerror(errno));
+		series_add(&took[1], now_ns() - began[0], true);
+		close(fd);
+	}
+	((struct sockaddr_in *)&at)->sin_port = htons(7101);
+	drop_all(listener);
+	time_out(&took[2]);
+	for (int i = 0; i < 5; i++) {
+		began[i] = now_ns();
+		fds[i] = begin_connect(new_socket(SOCK_NONBLOCK));
+	}
+	pause_ms(100);
+	for (int i = 0; i < 5; i++) {
+		close(fds[i]);
+		series_add(&took[3], now_ns() - began[i], false);
+	}
+	begin_connect(new_socket(SOCK_NONBLOCK));
+	reached("done");
+	gate("end");
+	put_result("established", &took[0]);
+	put_result("refused", &took[1]);
+	put_result("timed-out", &took[2]);
+	put_result("closed", &took[3]);
+}
+
+/* The listener has room for 3: one more than its backlog. */
+static void overflow(void)
+{
+	int listener = listen_at(7200, 2), fds[8];
+
+	for (int i = 0; i < 8; i++)
+		fds[i] = begin_connect(new_socket(SOCK_NONBLOCK));
+	pause_ms(1200);
+	for (int i = 0; i < 3; i++)
+		close(accepted(listener));
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+	close(listener);
+	listener = listen_at(7300, 8);
+	for (int i = 0; i < 3; i++)
+		connect_or_die();
+	close(listener);
+}
+
+static void accept_each(void)
+{
+	int listener = listen_at(7101, 64);
+	uint64_t before[CONNECTIONS], after[CONNECTIONS], now;
+	struct series least, most;
+
+	series_init(&least, CONNECTIONS);
+	series_init(&most, CONNECTIONS);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		before[i] = now_ns();
+		connect_or_die();
+		after[i] = now_ns();
+	}
+	pause_ms(50);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		now = now_ns();
+		accepted(listener);
+		series_add(&least, now - after[i], false);
+		series_add(&most, now_ns() - before[i], false);
+	}
+	put_result("least", &least);
+	put_result("most", &most);
+	if (at.ss_family != AF_UNIX)
+		overflow();
+}
+
+static void *connect_often(void *end)
+{
+	struct sockaddr_storage own = at;
+	socklen_t length = at_length;
+	int listener = new_socket(0), fd;
+
+	(void)end;
+	((struct sockaddr_in *)&own)->sin_port = 0;
+	checked(bind(listener, (void *)&own, length), "bind");
+	checked(listen(listener, 8), "listen");
+	checked(getsockname(listener, (void *)&own, &length), "getsockname");
+	for (int i = 0; i < STORM; i++) {
+		fd = new_socket(0);
+		checked(connect(fd, (void *)&own, length), "connect");
+		close(accepted(listener));
+		close(fd);
+	}
+	close(listener);
+	return NULL;
+}
+
+static void storm(void)
+{
+	in_threads(connect_often, NULL);
+	put_plain_row("connect", PAIRS * STORM, 0);
+	json_length--;
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	bool closed; /* it closed the brace of its last row */
+} modes[] = {
+	{"lose", lose, false},           {"random", lose_randomly, false},
+	{"connect", connect_each, true}, {"accept", accept_each, true},
+	{"storm", storm, false},
+};
+
+static void set_address(const char *text)
+{
+	static const char path[] = "plumb-edges.sock";
+	struct sockaddr_un *un = (void *)&at;
+
+	if (strcmp(text, "unix") && strcmp(text, "abstract")) {
+		parse_address(text, 0, &at);
+		at_length = address_length(&at);
+		return;
+	}
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path + !strcmp(text, "abstract"), path, sizeof(path) - 1);
+	at_length = offsetof(struct sockaddr_un, sun_path) + sizeof(path) - 1 +
+		    !strcmp(text, "abstract");
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	size_t mode = 0;
+
+	help_if_asked(argc, argv);
+	if (argc != 3)
+		misuse("MODE and ADDRESS are needed");
+	while (mode < sizeof(modes) / sizeof(*modes) && strcmp(modes[mode].name, argv[1]) != 0)
+		mode++;
+	if (mode == sizeof(modes) / sizeof(*modes))
+		misuse("no such mode: %s", argv[1]);
+	set_address(argv[2]);
+	if (unshare(CLONE_NEWNET)) {
+		fprintf(stderr, "edges: no network namespace: %s\n", strerror(errno));
+		return WORKLOAD_SKIP;
+	}
+	raise_loopback();
+	reached("ready");
+	gate("go");
+	report_begin();
+	modes[mode].run();
+	if (modes[mode].closed) {
+		put(",{");
+		put_string("comm", "kernel");
+	}
+	put_counters();
+	put("}");
+	report_end();
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <plumb/bpf/core/copies.h>
+#include <plumb/core/inflight.h>
+#include <plumb/core/run.h>
+#include <plumb/core/tracer.h>
+#include <plumb/functions/copies.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
+#include <plumb/net/counters.h>
+#include <plumb/net/ends.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "tcp-accept-latency.h"
+
+#include "tcp-accept-latency.skel.h"
+
+/* --- listening sockets --- */
+
+static int listeners = -1; /* the map */
+
+static bool find_listener(const void *key, struct accept_listener *l)
+{
+	const uint64_t id = ((const struct accept_key *)key)->listener;
+
+	return id && listeners >= 0 && !plumb_map_lookup(listeners, &id, l);
+}
+
+/* "127.0.0.1:80", "[::]:80", "/run/x.sock", "@abstract". */
+static void format_listener(const void *key, char *text, size_t size)
+{
+	char address[TCP_ADDRESS_TEXT];
+	struct accept_listener l;
+
+	if (!find_listener(key, &l)) {
+		snprintf(text, size, "unknown");
+	} else if (l.family == AF_UNIX) {
+		snprintf(text, size, "%s%.*s", l.path_length && !*l.path ? "@" : "",
+			 (int)l.path_length - !*l.path, l.path + !*l.path);
+	} else {
+		tcp_format_address(&l.address, address, sizeof(address));
+		snprintf(text, size, strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, l.port);
+	}
+}
+
+static const struct plumb_field fields[] = {
+	{"listener", ACCEPT_BY_LISTENER, .format = format_listener},
+	TCP_ENDS_FIELDS,
+};
+
+enum { BACKLOG, LONGEST, DROPS };
+
+static double of_listener(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	struct accept_listener l;
+
+	if (!(r->run->options.by & ACCEPT_BY_LISTENER) || !row->slot ||
+	    !find_listener(row->key, &l))
+		return NAN;
+	if (id == DROPS)
+		return l.family == AF_UNIX ? NAN : (double)(l.drops - l.drops_before);
+	return id == BACKLOG ? l.backlog : l.longest;
+}
+
+static const struct plumb_column columns[] = {
+	{"backlog", PLUMB_COLUMN_COUNT,
+	 "The connections that may wait in the queue. Null: the listening socket is not known, or "
+	 "rows are not by it.",
+	 .id = BACKLOG, .value = of_listener},
+	{"longest", PLUMB_COLUMN_COUNT,
+	 "The most connections that waited when one was accepted, that one included. Null: as "
+	 "before.",
+	 .id = LONGEST, .value = of_listener},
+	{"drops", PLUMB_COLUMN_COUNT,
+	 "The SYNs and acknowledgements that the kernel dropped for the listening socket since the "
+	 "first of these calls, until the last. Null: as before, or it is a unix socket.",
+	 .id = DROPS, .value = of_listener},
+	{},
+};
+
+/* --- the kernel's own counters, of the whole trace --- */
+
+static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", NULL, 0};
+static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", NULL, 0};
+
+static int prepare(struct plumb_options *o)
+{
+	net_counter_begin(&overflows, o);
+	net_counter_begin(&drops, o);
+	return 0;
+}
+
+static void print_footer(FILE *out)
+{
+	const int64_t n = net_counter_grown(&overflows);
+
+	if (n >= 0)
+		fprintf(out,
+			"of the network namespace: ListenOverflows %" PRId64
+			", ListenDrops %" PRId64 "\n",
+			n, net_counter_grown(&drops));
+}
+
+static void add_json(json_t *json, const struct plumb_report *r)
+{
+	(void)r;
+	json_object_set_new(json, "listen_overflows", net_counter_json(&overflows));
+	json_object_set_new(json, "listen_drops", net_counter_json(&drops));
+}
+
+/* --- in flight --- */
+
+static bool selects; /* by thread: who will accept a connection is not known */
+
+static void complete(struct plumb_options *o)
+{
+	selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
+}
+
+/* For their names; plumb_flight.what is an index. */
+static struct accept_state *listed;
+static size_t n_listed;
+
+static void read_states(const struct plumb_run *run, struct plumb_flights *to)
+{
+	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "accept_states");
+	uint64_t id, *previous = NULL;
+	struct accept_state *s;
+
+	n_listed = 0;
+	if (!listed)
+		listed = calloc(ACCEPT_STATES, sizeof(*listed));
+	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
+	while (!selects && listed && n_listed < ACCEPT_STATES &&
+	       !bpf_map_get_next_key(map, previous, &id)) {
+		previous = &id;
+		s = &listed[n_listed];
+		if (!plumb_map_lookup(map, &id, s) && s->start)
+			plumb_flights_add(to, &(struct plumb_flight){.start = s->start,
+								     .what = n_listed++,
+								     .kernel = PLUMB_NO_STACK,
+								     .user = PLUMB_NO_STACK});
+	}
+}
+
+static void name_state(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+		       size_t size)
+{
+	const struct accept_state *s = &listed[f->what];
+	char address[TCP_ADDRESS_TEXT];
+
+	(void)run;
+	if (s->family == AF_UNIX)
+		snprintf(text, size, "unix");
+	else
+		snprintf(text, size, "from %s to port %u",
+			 tcp_format_address(&s->raddr, address, sizeof(address)), s->lport);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "CONNECTION",
+	.json = "connection",
+	.read_rest = read_states,
+	.name = name_state,
+};
+
+/* --- the programs --- */
+
+static int use_object(struct bpf_object *object)
+{
+	listeners = bpf_object__find_map_fd_by_name(object, "accept_listeners");
+	return 0;
+}
+
+static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
+{
+	struct tcp_accept_latency_bpf *skel = tcp_accept_latency_bpf__open_opts(plumb_open_opts());
+
+	(void)calibration;
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "inet_sock_set_state", "tcp_destroy_sock", "sys_enter_connect",
+			    "sys_exit_connect", "sys_exit_accept", "sys_exit_accept4");
+	if (plumb_raw_tracepoints_can_be_preempted())
+		return 0;
+	plumb_copies_limit(bpf->object, "state_changes", PLUMB_END_COPIES);
+	plumb_copies_limit(bpf->object, "socket_ends", PLUMB_END_COPIES);
+	return 0;
+}
+
+static const char *const programs[] = {
+	"accept_leaves",
+	"accept4_leaves",
+	PLUMB_COPIES_OF("socket_ends"),
+	"connect_leaves",
+	"connect_enters",
+	PLUMB_COPIES_OF("state_changes"),
+	NULL,
+};
+
+/* An accept() that is missed leaves the connection in flight until its end: it is abandoned. */
+static const char *const vital[] = {"state_changes_0", "connect_enters", NULL};
+
+static const struct plumb_mechanism mechanisms[] = {
+	{
+		.name = "tracepoint",
+		.stability = "stable",
+		.open = open_tracepoints,
+		.interleaved = true, /* an interrupt begins what threads end */
+		.misses_are_calls = true,
+		.vital = vital,
+		.programs = programs,
+	},
+};
+
+static struct plumb_tool tool = {
+	.card.name = "tcp-accept-latency",
+	.card.summary = "Summarize how long connections wait to be accepted, as percentiles, by "
+			"listening socket, TCP and unix, with backlog and overflows.",
+	.card.about = "hooks:     raw tracepoints inet_sock_set_state, tcp_destroy_sock,\n"
+		      "           tracepoints sys_enter_connect, sys_exit_connect,\n"
+		      "           sys_exit_accept, sys_exit_accept4 (stable)\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "fire rate: five or six per connection: 10 to 100,000 a second\n"
+		      "cost:      see the footer\n",
+	.options.complete = complete,
+	.keys.fields = fields,
+	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
+	.keys.size = sizeof(struct accept_key),
+	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_COMM | ACCEPT_BY_LISTENER,
+	.keys.parse = tcp_take_port,
+	.measure.columns = columns,
+	.measure.counted = "connections",
+	.view.footer = print_footer,
+	.view.report_json = add_json,
+	.overhead.traced = "a traced connection",
+	.mechanisms.list = mechanisms,
+	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
+	.lifecycle.prepare = prepare,
+	.lifecycle.fill = use_object,
+	.inflight = &inflight,
+};
+
+int main(int argc, char **argv)
+{
+	return plumb_main(argc, argv, &tool);
+}
