@@ -84,8 +84,8 @@ static const struct plumb_column columns[] = {
 
 /* --- the kernel's own counters, of the whole trace --- */
 
-static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", NULL, 0};
-static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", NULL, 0};
+static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", -1, 0};
+static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", -1, 0};
 
 static int prepare(struct plumb_options *o)
 {

@@ -5,42 +5,42 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <plumb/core/options.h>
 
 struct net_counter {
 	const char *file, *group, *name; /* "snmp", "Tcp:", "RetransSegs" */
-	FILE *in;                        /* stays open, also when the process is gone; NULL: none */
+	int fd;                          /* stays open, also when the process is gone */
 	int64_t before;
 };
 
 /* The number below NAME in the two lines of GROUP; -1: there is none. */
 static inline int64_t net_counter_read(const struct net_counter *c)
 {
-	char *names = NULL, *values = NULL, *n, *v, *rest_n, *rest_v;
-	size_t size_n = 0, size_v = 0;
-	int64_t found = -1;
+	char text[32768], *names, *values, *n, *v, *rest, *rest_n, *rest_v;
+	size_t length = 0;
+	ssize_t some;
 
-	if (c->in)
-		rewind(c->in);
-	while (c->in && found < 0 && getline(&names, &size_n, c->in) > 0 &&
-	       getline(&values, &size_v, c->in) > 0) {
-		n = strtok_r(names, " \n", &rest_n);
-		v = strtok_r(values, " \n", &rest_v);
+	while ((some = pread(c->fd, text + length, sizeof(text) - 1 - length, length)) > 0)
+		length += some;
+	text[length] = 0;
+	for (names = strtok_r(text, "\n", &rest); names; names = strtok_r(NULL, "\n", &rest)) {
+		values = strtok_r(NULL, "\n", &rest);
+		n = strtok_r(names, " ", &rest_n);
+		v = values ? strtok_r(values, " ", &rest_v) : NULL;
 		if (!n || strcmp(n, c->group) != 0)
 			continue;
-		for (; n && v && strcmp(n, c->name) != 0; v = strtok_r(NULL, " \n", &rest_v))
-			n = strtok_r(NULL, " \n", &rest_n);
-		if (n && v)
-			found = strtoll(v, NULL, 10);
+		for (; n && v && strcmp(n, c->name) != 0; v = strtok_r(NULL, " ", &rest_v))
+			n = strtok_r(NULL, " ", &rest_n);
+		return n && v ? strtoll(v, NULL, 10) : -1;
 	}
-	free(names);
-	free(values);
-	return found;
+	return -1;
 }
 
 static inline void net_counter_begin(struct net_counter *c, const struct plumb_options *o)
@@ -51,7 +51,7 @@ static inline void net_counter_begin(struct net_counter *c, const struct plumb_o
 		snprintf(path, sizeof(path), "/proc/%u/net/%s", o->pids[0], c->file);
 	else
 		snprintf(path, sizeof(path), "/proc/self/net/%s", c->file);
-	c->in = fopen(path, "re");
+	c->fd = open(path, O_RDONLY | O_CLOEXEC);
 	c->before = net_counter_read(c);
 }
 
