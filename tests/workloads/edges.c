@@ -134,6 +134,9 @@ static void lose_randomly(void)
 	for (int i = 0; i < PAIRS; i++)
 		drop_tenth(ends[PAIRS + i]);
 	in_threads(write_bulk, read_bulk);
+	for (int i = 0; i < PAIRS; i++)
+		drop_none(ends[PAIRS + i]);
+	pause_ms(100); /* acknowledgements of the last data */
 	for (int i = 0; i < 2 * PAIRS; i++) {
 		checked(getsockopt(ends[i], IPPROTO_TCP, TCP_INFO, &info, &length), "TCP_INFO");
 		total += info.tcpi_total_retrans;

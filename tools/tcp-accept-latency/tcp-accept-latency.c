@@ -84,14 +84,21 @@ static const struct plumb_column columns[] = {
 
 /* --- the kernel's own counters, of the whole trace --- */
 
-static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", -1, 0};
-static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", -1, 0};
+static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", -1, 0, 0};
+static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", -1, 0, 0};
 
 static int prepare(struct plumb_options *o)
 {
 	net_counter_begin(&overflows, o);
 	net_counter_begin(&drops, o);
 	return 0;
+}
+
+static void settle(const struct plumb_run *run)
+{
+	(void)run;
+	net_counter_settle(&overflows);
+	net_counter_settle(&drops);
 }
 
 static void print_footer(FILE *out)
@@ -242,6 +249,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = use_object,
+	.lifecycle.settle = settle,
 	.inflight = &inflight,
 };
 

@@ -46,29 +46,49 @@ static __always_inline void drops_add(const struct resent_drop *d)
 	atomic_add(&resent_dropped, 1);
 }
 
-/*
- * Return the latest drop of bytes of which now LENGTH from SEQ on are retransmitted, for the first
- * time since; NULL: none is known.  A packet of several segments is retransmitted in parts.
- */
-static __always_inline struct resent_drop *drops_find(__u64 id, __u32 seq, __u32 length)
+/* 1 if A is negative, else 0: computed, since the verifier would follow both values. */
+static __always_inline __u64 drops_negative(__u32 a)
 {
-	struct resent_drop *d, *found = NULL;
-	__u64 latest = 0;
+	return a >> 31;
+}
+
+/*
+ * Return the number, from 1 on, of the latest drop of bytes of which now LENGTH from SEQ on are
+ * retransmitted, for the first time since; 0: none is known.  A packet of several segments is
+ * retransmitted in parts.  Not static: so the verifier sees it once.
+ */
+__noinline int drops_find(__u64 id, __u32 seq, __u32 length)
+{
+	__u64 latest = 0, found = 0, other, is;
+	struct resent_drop *d;
+	__u32 offset;
 
 	for (__u32 way = 0; way < 1 << RESENT_WAY_BITS; way++) {
 		d = drops_at(id, way);
-		if (d->id != id || d->time < latest || (__s32)(seq - d->seq) >= (__s32)d->length ||
-		    (__s32)(seq + length - d->seq) <= (__s32)d->sent)
-			continue;
-		latest = d->time;
-		found = d;
+		other = d->id ^ id;
+		offset = seq - d->seq;
+		is = (((other | -other) >> 63) ^ 1) & ((latest - d->time) >> 63) &
+		     drops_negative(offset - d->length) & drops_negative(d->sent - offset - length);
+		barrier_var(is);
+		latest += (d->time - latest) * is;
+		found += (way + 1 - found) * is;
 	}
-	if (!found)
-		return NULL;
-	if (!found->sent)
-		atomic_add(&resent_joined, 1);
-	found->sent = seq + length - found->seq;
 	return found;
+}
+
+/* The same; notes that it was retransmitted.  NULL: none is known. */
+static __always_inline struct resent_drop *drops_join(__u64 id, __u32 seq, __u32 length)
+{
+	int found = drops_find(id, seq, length);
+	struct resent_drop *d;
+
+	if (found <= 0)
+		return NULL;
+	d = drops_at(id, found - 1);
+	if (!d->sent)
+		atomic_add(&resent_joined, 1);
+	d->sent = seq + length - d->seq;
+	return d;
 }
 
 /* --- what was dropped --- */

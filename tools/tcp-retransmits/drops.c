@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/json.h>
+#include <plumb/core/privileges.h>
 #include <plumb/core/program.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/states.h>
@@ -44,6 +45,7 @@ int drops_prepare(const char *file)
 
 	if (!btf)
 		return -EOPNOTSUPP;
+	plumb_retain(PLUMB_CAP(SYSLOG), 0, "names of functions that drop packets");
 	read_names(btf);
 	plumb_kernel_btf_put(btf);
 	return 0;

@@ -133,7 +133,7 @@ static __noinline int resent_record(struct resent *r, const struct sock *owner, 
 		ledger_count(bpf_get_smp_processor_id(), rescued);
 	if (filter_is_over() || (resent_owners && !owners_find(owner, &key.who)))
 		return 0;
-	drop = drops_find(r->id, r->seq, r->length);
+	drop = drops_join(r->id, r->seq, r->length);
 	since = drop ? drop->time : since ?: r->first;
 	if (drop && plumb_config.by & RESENT_BY_DROP)
 		key.drop = drop->why;

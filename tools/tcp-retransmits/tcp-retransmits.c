@@ -57,6 +57,12 @@ static int prepare(struct plumb_options *o)
 	return drops_prepare(o->btf);
 }
 
+static void settle(const struct plumb_run *run)
+{
+	(void)run;
+	net_counter_settle(&counter);
+}
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct tcp_retransmits_bpf *skel = tcp_retransmits_bpf__open_opts(plumb_open_opts());
@@ -164,6 +170,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = drops_use,
+	.lifecycle.settle = settle,
 };
 
 int main(int argc, char **argv)

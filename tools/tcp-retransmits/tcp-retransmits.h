@@ -42,6 +42,6 @@ struct resent_drop {
 _Static_assert(sizeof(struct resent_drop) == 40, "no hidden padding");
 
 /* Drops that are kept: the latest of each set, to which connections belong by their id. */
-#define RESENT_SET_BITS 10
-#define RESENT_WAY_BITS 4
+#define RESENT_SET_BITS 9
+#define RESENT_WAY_BITS 6
 #define RESENT_DROPS    (1 << (RESENT_SET_BITS + RESENT_WAY_BITS))

@@ -17,7 +17,7 @@
 struct net_counter {
 	const char *file, *group, *name; /* "snmp", "Tcp:", "RetransSegs" */
 	int fd;                          /* stays open, also when the process is gone */
-	int64_t before;
+	int64_t before, now;
 };
 
 /* The number below NAME in the two lines of GROUP; -1: there is none. */
@@ -55,12 +55,16 @@ static inline void net_counter_begin(struct net_counter *c, const struct plumb_o
 	c->before = net_counter_read(c);
 }
 
+/* At the time of a report, from plumb_lifecycle.settle: its rows are read then. */
+static inline void net_counter_settle(struct net_counter *c)
+{
+	c->now = c->before < 0 ? -1 : net_counter_read(c);
+}
+
 /* By how much it has grown; -1: it cannot be read. */
 static inline int64_t net_counter_grown(const struct net_counter *c)
 {
-	const int64_t now = c->before < 0 ? -1 : net_counter_read(c);
-
-	return now < 0 ? -1 : now - c->before;
+	return c->now < 0 ? -1 : c->now - c->before;
 }
 
 static inline json_t *net_counter_json(const struct net_counter *c)
