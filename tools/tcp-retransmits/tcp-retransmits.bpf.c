@@ -83,8 +83,11 @@ static __noinline __u64 resent_since_last(struct resent *r)
 			   };
 	bool known = last && last->id == r->id && (__s32)(r->total - last->total) >= 0;
 
-	if (known && last->total == r->total)
-		return ~0ULL;
+	if (known && last->total == r->total) {
+		if (last->seq == r->seq || r->failed)
+			return ~0ULL;
+		known = false; /* another connection of the same addresses and ports */
+	}
 	if (known && last->seq == r->seq)
 		since = last->time;
 	if (known)
