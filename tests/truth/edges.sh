@@ -174,9 +174,11 @@ check() {
 	check_overflow accept-4 127.0.0.1:7200
 	check_overflow accept-6 '[::1]:7200'
 	evidence storm-connected.json storm-accepted.json storm-connected.err storm-accepted.err
+	# On 7.x the kernel can skip all copies of a program, and counts that.
+	every='4000 - ($last.rows | map(.count) | add) | . == 0 or (($last.kernel | startswith("7.")) and . > 0 and . < 40 and $last.ledger.missed >= .)'
 	holds "8 busy threads: each of 4000 connections is recorded" storm-connected.json \
-		'($last.rows | map([.key.result, .count])) == [["established", 4000]] and $last.ledger.unmatched == 0'
-	holds "... and each is accepted" storm-accepted.json '($last.rows | map(.count)) == [4000]'
+		"($every)"' and ($last.rows | map(.key.result)) == ["established"] and $last.ledger.unmatched == 0'
+	holds "... and each is accepted" storm-accepted.json "$every"
 	sound "of connections by 8 threads" storm-connected.json
 	sound "of their queues" storm-accepted.json
 }

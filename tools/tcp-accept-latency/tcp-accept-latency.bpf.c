@@ -7,12 +7,12 @@
 #include "tcp-accept-latency.h"
 
 #define PLUMB_KEY struct accept_key
-#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/net/accept.bpf.h>
 #include <plumb/bpf/net/ends.bpf.h>
+#include <plumb/bpf/net/state-copies.bpf.h>
 #include <plumb/bpf/sched/registers.bpf.h>
 #include <plumb/bpf/syscall/descriptor.bpf.h>
 
@@ -97,6 +97,12 @@ static __noinline __u64 listener_of(const struct sock *sk)
 	return bpf_map_update_elem(&accept_listeners, &id, &fresh, BPF_ANY) ? 0 : id;
 }
 
+/* Of the system call that the current thread is in: its descriptor. */
+static __always_inline long first_argument(void)
+{
+	return (int)PT_REGS_PARM1_CORE_SYSCALL(return_registers(current_task()));
+}
+
 /* --- beginnings --- */
 
 /*
@@ -120,8 +126,6 @@ static __always_inline void keep(const struct sock *sk, const struct accept_stat
 	}
 	if (!filter_rejects_threads())
 		ledger_count(cpu, began);
-	if (copy)
-		ledger_count(cpu, rescued);
 }
 
 /* A socket that listen() made has none of its own before it is accepted. */
@@ -130,6 +134,7 @@ PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	struct accept_state s = {};
 
+	state_count_rescued((__u64)sk, argument_at(ctx, 1), argument_at(ctx, 2), copy);
 	/* From then on its drops are known. */
 	if (argument_at(ctx, 2) == STATE_LISTEN && socket_is_tcp(sk))
 		listener_of(sk);
@@ -151,11 +156,10 @@ static __always_inline bool is_unix_stream(const struct sock *sk)
 }
 
 /* Of connect(), also where that waits for room in the queue. */
-SEC("tp/syscalls/sys_enter_connect")
-int connect_enters(struct syscall_trace_enter *ctx)
+static __always_inline int connect_begins(long fd)
 {
 	struct accept_state s = {.family = SOCKET_UNIX};
-	const struct sock *sk = accept_socket((int)ctx->args[0]);
+	const struct sock *sk = accept_socket(fd);
 
 	if (!is_unix_stream(sk))
 		return 0;
@@ -165,16 +169,14 @@ int connect_enters(struct syscall_trace_enter *ctx)
 }
 
 /* It was refused, interrupted, or found no room in the queue. */
-SEC("tp/syscalls/sys_exit_connect")
-int connect_leaves(struct syscall_trace_exit *ctx)
+static __always_inline int connect_ends(long result)
 {
-	struct pt_regs *regs = return_registers(current_task());
 	struct accept_state *s;
 	const struct sock *sk;
 
-	if (ctx->ret >= 0)
+	if (result >= 0)
 		return 0;
-	sk = accept_socket((int)PT_REGS_PARM1_CORE_SYSCALL(regs));
+	sk = accept_socket(first_argument());
 	s = is_unix_stream(sk) ? state_of(sk) : NULL;
 	if (!s)
 		return 0;
@@ -228,8 +230,36 @@ static __always_inline int accepted(long fd)
 	}
 	if (filter_rejects_threads())
 		ledger_count(cpu, began);
-	listener = accept_socket(PT_REGS_PARM1_CORE_SYSCALL(return_registers(task)));
+	listener = accept_socket(first_argument());
 	return record(sk, listener_of(listener), now > start ? now - start : 0);
+}
+
+/* No system call has accepted it: its listener is closed, or io_uring or the kernel accepted it. */
+PROGRAM_COPIES(socket_ends, "raw_tp/tcp_destroy_sock")
+{
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	struct accept_state *s = state_of(sk);
+
+	if (!s)
+		return 0;
+	forget(sk, s);
+	if (!filter_rejects_threads())
+		ledger_count(bpf_get_smp_processor_id(), abandoned);
+	return 0;
+}
+
+/* --- system calls --- */
+
+SEC("tp/syscalls/sys_enter_connect")
+int connect_enters(struct syscall_trace_enter *ctx)
+{
+	return connect_begins((int)ctx->args[0]);
+}
+
+SEC("tp/syscalls/sys_exit_connect")
+int connect_leaves(struct syscall_trace_exit *ctx)
+{
+	return connect_ends(ctx->ret);
 }
 
 SEC("tp/syscalls/sys_exit_accept")
@@ -244,20 +274,19 @@ int accept4_leaves(struct syscall_trace_exit *ctx)
 	return accepted(ctx->ret);
 }
 
-/* No system call has accepted it: its listener is closed, or io_uring or the kernel accepted it. */
-PROGRAM_COPIES(socket_ends, "raw_tp/tcp_destroy_sock")
+/* In place of these four: see accept.bpf.h. */
+SEC("tp/raw_syscalls/sys_enter")
+int call_enters(struct trace_event_raw_sys_enter *ctx)
 {
-	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
-	struct accept_state *s = state_of(sk);
+	return ctx->id == accept_calls.connect ? connect_begins((int)ctx->args[0]) : 0;
+}
 
-	if (!s)
-		return 0;
-	forget(sk, s);
-	if (!filter_rejects_threads())
-		ledger_count(bpf_get_smp_processor_id(), abandoned);
-	if (copy)
-		ledger_count(bpf_get_smp_processor_id(), rescued);
-	return 0;
+SEC("tp/raw_syscalls/sys_exit")
+int call_leaves(struct trace_event_raw_sys_exit *ctx)
+{
+	if (accept_is(ctx->id))
+		return accepted(ctx->ret);
+	return ctx->id == accept_calls.connect ? connect_ends(ctx->ret) : 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sys/syscall.h>
 #include <plumb/bpf/core/copies.h>
 #include <plumb/core/inflight.h>
 #include <plumb/core/run.h>
@@ -183,6 +184,17 @@ static int use_object(struct bpf_object *object)
 	return 0;
 }
 
+/* Loads the programs of single calls, or those of all. */
+static void choose_programs(struct tcp_accept_latency_bpf *skel, bool single)
+{
+	bpf_program__set_autoload(skel->progs.connect_enters, single);
+	bpf_program__set_autoload(skel->progs.connect_leaves, single);
+	bpf_program__set_autoload(skel->progs.accept_leaves, single);
+	bpf_program__set_autoload(skel->progs.accept4_leaves, single);
+	bpf_program__set_autoload(skel->progs.call_enters, !single);
+	bpf_program__set_autoload(skel->progs.call_leaves, !single);
+}
+
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
 	struct tcp_accept_latency_bpf *skel = tcp_accept_latency_bpf__open_opts(plumb_open_opts());
@@ -190,10 +202,16 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	(void)calibration;
 	if (!skel)
 		return -errno;
+	*(struct accept_calls *)&skel->rodata->accept_calls = ACCEPT_CALLS;
+	if (plumb_raw_tracepoints_can_be_preempted()) {
+		*bpf = PLUMB_BPF_OF(skel, "inet_sock_set_state", "tcp_destroy_sock", "sys_enter",
+				    "sys_exit");
+		choose_programs(skel, false);
+		return 0;
+	}
 	*bpf = PLUMB_BPF_OF(skel, "inet_sock_set_state", "tcp_destroy_sock", "sys_enter_connect",
 			    "sys_exit_connect", "sys_exit_accept", "sys_exit_accept4");
-	if (plumb_raw_tracepoints_can_be_preempted())
-		return 0;
+	choose_programs(skel, true);
 	plumb_copies_limit(bpf->object, "state_changes", PLUMB_END_COPIES);
 	plumb_copies_limit(bpf->object, "socket_ends", PLUMB_END_COPIES);
 	return 0;
@@ -202,15 +220,19 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 static const char *const programs[] = {
 	"accept_leaves",
 	"accept4_leaves",
+	"call_leaves",
 	PLUMB_COPIES_OF("socket_ends"),
 	"connect_leaves",
 	"connect_enters",
+	"call_enters",
 	PLUMB_COPIES_OF("state_changes"),
 	NULL,
 };
 
-/* An accept() that is missed leaves the connection in flight until its end: it is abandoned. */
-static const char *const vital[] = {"state_changes_0", "connect_enters", NULL};
+static const char *const vital[] = {
+	"state_changes_0", "connect_enters", "call_enters", "accept_leaves",
+	"accept4_leaves",  "call_leaves",    NULL,
+};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -230,7 +252,9 @@ static struct plumb_tool tool = {
 			"listening socket, TCP and unix, with backlog and overflows.",
 	.card.about = "hooks:     raw tracepoints inet_sock_set_state, tcp_destroy_sock,\n"
 		      "           tracepoints sys_enter_connect, sys_exit_connect,\n"
-		      "           sys_exit_accept, sys_exit_accept4 (stable)\n"
+		      "           sys_exit_accept, sys_exit_accept4, or on kernels that\n"
+		      "           preempt threads everywhere, from 7.0 on, sys_enter and\n"
+		      "           sys_exit of all calls (stable)\n"
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: five or six per connection: 10 to 100,000 a second\n"
 		      "cost:      see the footer\n",

@@ -2,6 +2,7 @@
 /* Shared by the loader and the BPF program of tcp-accept-latency. */
 #pragma once
 
+#include <plumb/bpf/net/accept.h>
 #include <plumb/bpf/net/ends.h>
 
 /* What the tool adds to --by, besides those of bpf/net/ends.h. */

@@ -6,11 +6,11 @@
 #include "tcp-connect-latency.h"
 
 #define PLUMB_KEY struct connect_key
-#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/net/ends.bpf.h>
+#include <plumb/bpf/net/state-copies.bpf.h>
 
 /* include/net/tcp_states.h, include/linux/net.h */
 #define STATE_ESTABLISHED 1
@@ -66,8 +66,6 @@ static __noinline int begin(const struct sock *sk, __u32 copy)
 	}
 	if (!s.rejected)
 		ledger_count(cpu, began);
-	if (copy)
-		ledger_count(cpu, rescued);
 	return 0;
 }
 
@@ -114,8 +112,6 @@ static __always_inline void end(const struct sock *sk, __u32 state, __u32 copy)
 	}
 	if (!s->rejected)
 		record(sk, s, result_of(sk, state), now > s->start ? now - s->start : 0);
-	if (copy)
-		ledger_count(cpu, rescued);
 	forget(sk, s);
 }
 
@@ -124,6 +120,7 @@ PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	const __u32 from = argument_at(ctx, 1), to = argument_at(ctx, 2);
 
+	state_count_rescued((__u64)sk, from, to, copy);
 	if (to == STATE_SYN_SENT) {
 		if (socket_is_tcp(sk))
 			begin(sk, copy);

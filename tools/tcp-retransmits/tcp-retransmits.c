@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sys/syscall.h>
 #include <plumb/bpf/core/copies.h>
+#include <plumb/bpf/net/accept.h>
 #include <plumb/core/tracer.h>
 #include <plumb/functions/copies.h>
 #include <plumb/net/counters.h>
@@ -63,24 +65,35 @@ static void settle(const struct plumb_run *run)
 	net_counter_settle(&counter);
 }
 
+/* The programs that find the owners of connections, by single calls or by all. */
+static void follow_owners(struct plumb_bpf *bpf, struct tcp_retransmits_bpf *skel, int copies)
+{
+	const bool single = !plumb_raw_tracepoints_can_be_preempted();
+
+	*(struct accept_calls *)&skel->rodata->accept_calls = ACCEPT_CALLS;
+	*(__u32 *)&skel->rodata->resent_owners = has_owners;
+	plumb_copies_limit(bpf->object, "owner_connects", has_owners ? copies : 0);
+	bpf_program__set_autoload(skel->progs.owner_accepts, has_owners && single);
+	bpf_program__set_autoload(skel->progs.owner_accepts4, has_owners && single);
+	bpf_program__set_autoload(skel->progs.owner_accepts_any, has_owners && !single);
+	if (!has_owners)
+		return;
+	strcpy(bpf->hooks[3], "inet_sock_set_state");
+	strcpy(bpf->hooks[4], single ? "sys_exit_accept" : "sys_exit");
+	strcpy(bpf->hooks[5], single ? "sys_exit_accept4" : "");
+}
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct tcp_retransmits_bpf *skel = tcp_retransmits_bpf__open_opts(plumb_open_opts());
 	const int copies =
 		plumb_raw_tracepoints_can_be_preempted() ? PLUMB_COPIES : PLUMB_END_COPIES;
 
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "tcp_retransmit_skb", "tcp_retransmit_synack", "kfree_skb");
-	if (has_owners) {
-		strcpy(bpf->hooks[3], "inet_sock_set_state");
-		strcpy(bpf->hooks[4], "sys_exit_accept");
-		strcpy(bpf->hooks[5], "sys_exit_accept4");
-	}
-	*(__u32 *)&skel->rodata->resent_owners = has_owners;
-	bpf_program__set_autoload(skel->progs.owner_connects, has_owners);
-	bpf_program__set_autoload(skel->progs.owner_accepts, has_owners);
-	bpf_program__set_autoload(skel->progs.owner_accepts4, has_owners);
+	follow_owners(bpf, skel, copies);
 	plumb_copies_limit(bpf->object, "segment_resent", copies);
 	plumb_copies_limit(bpf->object, "synack_resent", copies);
 	return 0;
@@ -88,9 +101,10 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 
 /* A drop that is looked for is seen, and the owner of a connection. */
 static const char *const programs[] = {
-	"owner_connects",
+	PLUMB_COPIES_OF("owner_connects"),
 	"owner_accepts",
 	"owner_accepts4",
+	"owner_accepts_any",
 	"segment_dropped",
 	PLUMB_COPIES_OF("segment_resent"),
 	PLUMB_COPIES_OF("synack_resent"),
@@ -150,7 +164,7 @@ static struct plumb_tool tool = {
 			"kind and the local drop that caused them.",
 	.card.about = "hooks:     raw tracepoints tcp_retransmit_skb, tcp_retransmit_synack,\n"
 		      "           kfree_skb (stable-ish); by thread also inet_sock_set_state\n"
-		      "           and tracepoints sys_exit_accept, sys_exit_accept4\n"
+		      "           and tracepoints sys_exit_accept, sys_exit_accept4 or sys_exit\n"
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: retransmissions and drops: 0 to 10,000 a second\n"
 		      "cost:      see the footer\n",

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <plumb/bpf/core/copies.bpf.h>
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
 #include <plumb/bpf/net/accept.bpf.h>
@@ -37,19 +38,19 @@ static __noinline int owners_keep(const struct sock *sk)
 }
 
 /* Those that listen own what was not accepted yet. */
-SEC("raw_tp/inet_sock_set_state")
-int owner_connects(struct bpf_raw_tracepoint_args *ctx)
+PROGRAM_COPIES(owner_connects, "raw_tp/inet_sock_set_state")
 {
-	const struct sock *sk = (const struct sock *)ctx->args[0];
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	const __u32 to = argument_at(ctx, 2);
 
-	if ((ctx->args[2] == OWNERS_SYN_SENT || ctx->args[2] == OWNERS_LISTEN) && socket_is_tcp(sk))
+	if ((to == OWNERS_SYN_SENT || to == OWNERS_LISTEN) && socket_is_tcp(sk))
 		owners_keep(sk);
 	return 0;
 }
 
-static __always_inline int owners_accepted(const struct syscall_trace_exit *ctx)
+static __always_inline int owners_accepted(long fd)
 {
-	struct sock *sk = accept_socket(ctx->ret);
+	struct sock *sk = accept_socket(fd);
 
 	if (sk && socket_is_tcp(sk))
 		owners_keep(sk);
@@ -59,13 +60,19 @@ static __always_inline int owners_accepted(const struct syscall_trace_exit *ctx)
 SEC("tp/syscalls/sys_exit_accept")
 int owner_accepts(struct syscall_trace_exit *ctx)
 {
-	return owners_accepted(ctx);
+	return owners_accepted(ctx->ret);
 }
 
 SEC("tp/syscalls/sys_exit_accept4")
 int owner_accepts4(struct syscall_trace_exit *ctx)
 {
-	return owners_accepted(ctx);
+	return owners_accepted(ctx->ret);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int owner_accepts_any(struct trace_event_raw_sys_exit *ctx)
+{
+	return accept_is(ctx->id) ? owners_accepted(ctx->ret) : 0;
 }
 
 /*
