@@ -20,14 +20,19 @@ import ctypes, mmap, os, socket, threading, time
 server = socket.create_server(("127.0.0.1", 0))
 def drain():
     peer = server.accept()[0]
+    threading.Thread(target=refuse, daemon=True).start()
     while peer.recv(1 << 16):
         pass
+def refuse():
+    while True:
+        server.accept()[0].close()
 threading.Thread(target=drain, daemon=True).start()
 client = socket.create_connection(server.getsockname())
 libc = ctypes.CDLL("libc.so.6")
 print("ready", flush=True)
 while True:
     client.send(bytes(1000))
+    socket.create_connection(server.getsockname()).close()
     with open("written", "wb") as f:
         f.write(bytes(65536))
         f.flush()
