@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 
 from look import browser, check_complaints, check_requests, claim, distance, done, pixels, pointer, show
 
-PARTS = ("on_cpu", "preempted", "blocked", "runq", "return")
+PARTS = ("on_cpu", "irq", "preempted", "blocked", "runq", "return")
 NAME = '<script>&"'
 
 
@@ -74,7 +74,7 @@ def check_text(driver, data, calls):
     threads = [t.text for t in driver.find_elements(By.CLASS_NAME, "thread")]
     claim([t.split("/")[0] for t in threads] == [NAME, "sleeps", "reads"], "a lane for each thread, whose name is text", threads)
     claim(len(data["calls"]) == len(calls), "each call is there", (len(data["calls"]), len(calls)))
-    ours = Counter(tuple(c[2:8]) for c in data["calls"])
+    ours = Counter(tuple(c[2:9]) for c in data["calls"])
     theirs = Counter((c["ns"], *(c[p] for p in PARTS)) for c in calls)
     claim(ours == theirs, "... with its times", (list((ours - theirs).items())[:2], list((theirs - ours).items())[:2]))
     claim("not their order" in driver.find_element(By.TAG_NAME, "svg").text,
@@ -98,7 +98,7 @@ def bars(data, box, view=(0, 1)):
     for call in data["calls"]:
         left = box[0] + (call[1] - view[0] * data["ns"]) * scale
         bottom = box[1] + call[0] * data["lane"] + (data["lane"] + data["bar"]) / 2
-        for part, ns in zip(PARTS, call[3:8]):
+        for part, ns in zip(PARTS, call[3:9]):
             top = bottom - data["bar"] * ns / call[2]
             yield part, left, left + max(call[2] * scale, 1.5), top, bottom
             bottom = top
@@ -134,14 +134,14 @@ def check_hover(driver, data, box, threads):
     call = max(data["calls"], key=lambda c: c[2])
     pointer(driver, place(data, box, call))
     text = driver.find_element(By.ID, "details").text
-    claim(text.startswith(threads[call[0]] + " at ") and call[8] in text and
-          re.search(r"on-cpu \S+, preempted \S+, blocked \S+, runq \S+, return \S+$", text) is not None,
+    claim(text.startswith(threads[call[0]] + " at ") and call[9] in text and
+          re.search(r"on-cpu \S+, irq \S+, preempted \S+, blocked \S+, runq \S+, return \S+$", text) is not None,
           "the call under the pointer says what it was", text)
 
 
 def check_colours(driver, path, data, box):
     # A read that was nearly all blocked has that colour in its middle, one that is light and dark.
-    call = max(data["calls"], key=lambda c: c[5] / c[2])
+    call = max(data["calls"], key=lambda c: c[6] / c[2])
     x, y = place(data, box, call)
     for scheme in ("light", "dark"):
         show(driver, path, scheme)

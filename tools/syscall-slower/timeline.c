@@ -25,7 +25,7 @@ static const char script[] =
 static const char style[] = PICTURE_STYLE
 	"#matches { fill: none; stroke: #d050f0; stroke-width: 2; pointer-events: none; }\n"
 	"#search { text-anchor: end; }\n"
-	".on_cpu { fill: #4c9f45; } .preempted { fill: #d62f2f; }\n"
+	".on_cpu { fill: #4c9f45; } .irq { fill: #8a8a8a; } .preempted { fill: #d62f2f; }\n"
 	".blocked { fill: #3a78b5; } .runq { fill: #f2a61d; } .return { fill: #8c6bb1; }\n"
 	".in_flight { fill: var(--paper); stroke: var(--ink); stroke-dasharray: 4 2; }\n";
 

@@ -9,7 +9,7 @@
 	const get = picture.get;
 	const data = JSON.parse(get("data").textContent);
 	const calls = data.calls;
-	const parts = ["on_cpu", "preempted", "blocked", "runq", "return"]; /* from below */
+	const parts = ["on_cpu", "irq", "preempted", "blocked", "runq", "return"]; /* from below */
 	const mark = get("mark");
 	const threads = Array.from(document.querySelectorAll(".thread")).map(function (t) { return t.textContent; });
 	const box = picture.box_of(get("zone"));
@@ -52,7 +52,7 @@
 				if (share > 0)
 					paths[i].push(rect(p.x, p.y + data.bar * (1 - below), p.width, data.bar * share));
 			}
-			if (below === 0 && call[8].endsWith(", in flight"))
+			if (below === 0 && call[9].endsWith(", in flight"))
 				in_flight.push(rect(p.x, p.y, p.width, data.bar));
 			if (matches(call))
 				marked.push(rect(p.x, p.y, p.width, data.bar));
@@ -90,7 +90,7 @@
 		const call = call_at(p), at = call && place_of(call);
 
 		get("details").textContent = !call ? "" :
-			threads[call[0]] + " at " + (call[1] / 1e9).toFixed(6) + "s: " + call[8] + ", " + time(call[2]) + ": " +
+			threads[call[0]] + " at " + (call[1] / 1e9).toFixed(6) + "s: " + call[9] + ", " + time(call[2]) + ": " +
 			parts.map(function (name, i) { return name.replace("_", "-") + " " + time(call[3 + i]); }).join(", ");
 		if (call)
 			picture.place(mark, at.x, at.y, at.width, data.bar);
@@ -99,7 +99,7 @@
 	}
 
 	function matches(call) {
-		return expression !== null && (expression.test(call[8]) || expression.test(threads[call[0]]));
+		return expression !== null && (expression.test(call[9]) || expression.test(threads[call[0]]));
 	}
 
 	function search(pattern) {
