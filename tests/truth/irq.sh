@@ -86,7 +86,7 @@ as_often() {
 
 check() {
 	evidence of-gaps.json of-gaps.err gaps.truth
-	if jq -e '.calls[0].switched == 0' gaps.truth >/dev/null; then
+	if jq -e '.calls[0].switched == 0' gaps.truth >/dev/null 2>&1; then
 		# The way to an interrupt and back takes less than 3 us. A hypervisor makes single gaps longer.
 		holds "gaps of a thread by its own clock are those that the timer took from it, to 3 %" of-gaps.json \
 			'$truth[0].calls[0] as $t | [$last.rows[] | select(.key.handler == "local_timer")][0]
@@ -104,7 +104,7 @@ check() {
 			'$truth[0].calls[0] as $t | $last.victims[0] | .tid == $t.tid and .longest_by == "local_timer"
 				and .longest <= $t.max and .longest >= $t.percentiles["50"] * 0.97' --slurpfile truth gaps.truth
 	else
-		skip "gaps of a thread by its own clock" "another thread had its CPU"
+		skip "gaps of a thread by its own clock" "another thread had its CPU, or setting timers takes too long"
 	fi
 	holds "... a thread of another name has no gap" not-these.json '$last.rows == [] and $last.victims == [] and $last.ledger.recorded == 0'
 

@@ -126,14 +126,18 @@ int softirq_raised(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 vector = ctx->args[0] & 15, bit = 1U << vector;
 	struct irq_cpu *c = plumb_live ? irq_cpu() : NULL;
+	struct irq_raised *r;
 
-	if (!c || c->pending & bit)
+	if (!c)
 		return 0;
-	c->pending |= bit;
-	if (c->batch & bit) /* it was raised before, and has not run yet */
-		c->raised[vector].next = bpf_ktime_get_ns();
+	r = &c->raised[vector];
+	if (c->pending & bit)
+		r->again = bpf_ktime_get_ns();
+	else if (c->batch & bit) /* it was raised before, and has not run yet */
+		r->next = bpf_ktime_get_ns();
 	else
-		c->raised[vector].first = bpf_ktime_get_ns();
+		r->first = bpf_ktime_get_ns();
+	c->pending |= bit;
 	return 0;
 }
 
@@ -152,8 +156,15 @@ static __always_inline __u64 raised_at(struct irq_cpu *c, __u32 what)
 		c->batch |= taken;
 		c->pending &= ~taken;
 	}
-	if (!(c->batch & bit))
-		return 0;
+	if (!(c->batch & bit)) {
+		/*
+		 * An interrupt has raised it after the kernel took those that were, and before the
+		 * first of these began.
+		 */
+		at = r->again;
+		r->again = 0;
+		return at;
+	}
 	c->batch &= ~bit;
 	r->first = r->next;
 	r->next = 0;

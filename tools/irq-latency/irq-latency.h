@@ -47,9 +47,12 @@ struct irq_victim {
 /* Threads and CPUs; the time of those beyond is in irq_untold. */
 #define IRQ_VICTIMS 16384
 
-/* When a softirq was raised, ns: FIRST for the next run, NEXT for the one after that. */
+/*
+ * When a softirq was raised, ns: FIRST for the next run, NEXT for the one after that; AGAIN: the
+ * last time when it was to run already.
+ */
 struct irq_raised {
-	__u64 first, next;
+	__u64 first, next, again;
 };
 
 #define IRQ_CACHED 64 /* numbers whose slots each CPU knows, a power of two */

@@ -56,26 +56,21 @@ PLUMB_MAP(life_ended, HASH, LIFE_ENDED, __u64, __u32);
 #define NO_SLOT ~0U
 
 /*
- * The processes of several threads that ended last.  Of threads that exit at the same time, more
- * than one may find that none is left.
+ * False: another thread that exited at the same time has recorded the process.  Until this one is
+ * gone, the kernel does not free the first thread.
  */
-struct life_process {
-	__u64 leader, start;
-};
-
-PLUMB_MAP(life_several, LRU_HASH, 4096, struct life_process, __u8);
-
-static __always_inline bool is_last(struct signal_struct *signal, struct task_struct *leader)
+static __always_inline bool is_first(__u64 leader, __u32 slot, __u32 cpu)
 {
-	struct life_process process = {.leader = (__u64)leader};
-	const __u8 one = 1;
+	__u32 *known = bpf_map_lookup_elem(&life_ended, &leader);
 
-	if (BPF_CORE_READ(signal, live.counter))
+	if (known && *known != NO_SLOT)
 		return false;
-	if (BPF_CORE_READ(signal, nr_threads) == 1)
+	if (!bpf_map_update_elem(&life_ended, &leader, &slot, known ? BPF_ANY : BPF_NOEXIST)) {
+		count(cpu, kept);
 		return true;
-	process.start = BPF_CORE_READ(leader, start_time);
-	return !bpf_map_update_elem(&life_several, &process, &one, BPF_NOEXIST);
+	}
+	count(cpu, unkept);
+	return !bpf_map_lookup_elem(&life_ended, &leader); /* else it was the other's, just now */
 }
 
 /* As wait(2) has it. */
@@ -106,20 +101,20 @@ int process_exits(void *ctx __attribute__((unused)))
 	struct task_struct *task = current_task(), *leader = current_read(task, group_leader);
 	struct signal_struct *signal = current_read(task, signal);
 	__u32 cpu = bpf_get_smp_processor_id(), status, slot;
-	__u64 id = (__u64)leader, start;
+	__u64 start;
 
-	if (!plumb_live || current_read(task, flags) & PF_KTHREAD || !is_last(signal, leader) ||
-	    !filter_thread(task) || !filter_entry(task))
+	if (!plumb_live || current_read(task, flags) & PF_KTHREAD ||
+	    BPF_CORE_READ(signal, live.counter) || !filter_thread(task) || !filter_entry(task))
+		return 0;
+	status = status_of(signal, leader);
+	slot = slot_of(task, leader, status, cpu);
+	if (!is_first((__u64)leader, slot, cpu))
 		return 0;
 	ledger_count(cpu, began);
-	status = status_of(signal, leader);
 	start = BPF_CORE_READ(leader, start_time);
 	if (start < life_began)
 		count(cpu, before);
-	slot = slot_of(task, leader, status, cpu);
 	hist_record(slot, cpu, bpf_ktime_get_ns() - start, status, false);
-	if (!bpf_map_update_elem(&life_ended, &id, &slot, BPF_ANY))
-		count(cpu, kept);
 	return 0;
 }
 

@@ -66,8 +66,14 @@ static struct life_counts counts(void)
 		sum.before += c->before;
 		sum.kept += c->kept;
 		sum.freed += c->freed;
+		sum.unkept += c->unkept;
 	}
 	return sum;
+}
+
+static uint64_t without_cpu(const struct life_counts *c)
+{
+	return c->kept - c->freed + c->unkept;
 }
 
 static void print_footer(FILE *out)
@@ -78,11 +84,11 @@ static void print_footer(FILE *out)
 		"processes: %" PRIu64 " began, %" PRIu64 " programs executed, %" PRIu64
 		" threads began\n",
 		(uint64_t)c.began, (uint64_t)c.executed, (uint64_t)c.threads);
-	if (c.before || c.kept > c.freed)
+	if (c.before || without_cpu(&c))
 		fprintf(out,
 			"    of those that ended %" PRIu64 " had begun before the trace, %" PRIu64
 			" lack their CPU time\n",
-			(uint64_t)c.before, (uint64_t)(c.kept - c.freed));
+			(uint64_t)c.before, without_cpu(&c));
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
@@ -93,7 +99,7 @@ static void add_json(json_t *json, const struct plumb_report *r)
 	json_object_set_new(json, "executed", plumb_json_u64(c.executed));
 	json_object_set_new(json, "threads_began", plumb_json_u64(c.threads));
 	json_object_set_new(json, "began_before", plumb_json_u64(c.before));
-	json_object_set_new(json, "without_cpu", plumb_json_u64(c.kept - c.freed));
+	json_object_set_new(json, "without_cpu", plumb_json_u64(without_cpu(&c)));
 }
 
 /* --- the run --- */
@@ -111,7 +117,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
-#define PATIENCE (PLUMB_SECOND / 10)
+#define PATIENCE (PLUMB_SECOND * 3 / 10)
 
 /*
  * The kernel frees a process some ms after its parent has waited for it.  Of zombies, which nobody
@@ -120,14 +126,14 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 static void settle(const struct plumb_run *run)
 {
 	static uint64_t zombies;
-	const uint64_t until = plumb_now() + PATIENCE;
-	struct life_counts c = counts();
+	const uint64_t until = plumb_now() + PATIENCE, kept = counts().kept;
+	uint64_t freed;
 
 	if (!programs->bss->life_began)
 		programs->bss->life_began = plumb_now();
-	for (; c.kept - c.freed > zombies && plumb_now() < until; c = counts())
+	while ((freed = counts().freed) + zombies < kept && plumb_now() < until)
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-	zombies = c.kept - c.freed;
+	zombies = kept > freed ? kept - freed : 0;
 }
 
 static const char *const attached[] = {"process_ends", "process_exits", "process_executes",
