@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plumb/core/memory.h>
+#include <plumb/core/text.h>
+#include <plumb/kernel/map.h>
+#include <plumb/split/waker.h>
+#include <plumb/stacks/stacks.h>
+
+#include <bpf/libbpf.h>
+
+#include "futex-latency.h"
+#include "words.h"
+
+static const struct bpf_object *live;
+
+void rows_use(const struct bpf_object *object)
+{
+	live = object;
+}
+
+/* --- keys --- */
+
+static const char *const kinds[FUTEX_KINDS] = {
+	[FUTEX_LOCK] = "lock",
+	[FUTEX_RWLOCK] = "rwlock",
+	[FUTEX_PI_LOCK] = "pi-lock",
+	[FUTEX_CONDITION] = "condition",
+	[FUTEX_PI_CONDITION] = "pi-condition",
+	[FUTEX_OTHER] = "other",
+	[FUTEX_SEVERAL] = "several",
+};
+static const char *const results[FUTEX_RESULTS] = {
+	[FUTEX_WOKEN] = "woken",     [FUTEX_TIMEOUT] = "timeout", [FUTEX_SIGNAL] = "signal",
+	[FUTEX_CHANGED] = "changed", [FUTEX_FAILED] = "failed",
+};
+
+static void format_word(const void *key, char *text, size_t size)
+{
+	words_name(&((const struct futex_row *)key)->word, 0, text, size);
+}
+
+/* "holder/4711", "sh/12 (softirq)": on top of that thread; "[interrupt]", as of a timeout; "-". */
+static const char *waker_text(const struct plumb_waker *w, char *text, size_t size)
+{
+	char comm[PLUMB_ESCAPED];
+
+	plumb_escape(comm, w->comm, sizeof(comm));
+	if (plumb_waker_has_stack(w))
+		snprintf(text, size, "%s/%u%s", comm, w->tid,
+			 w->kind == PLUMB_WAKER_THREAD ? "" : " (softirq)");
+	else
+		snprintf(text, size, w->kind ? "[interrupt]" : "-");
+	return text;
+}
+
+static void format_waker(const void *key, char *text, size_t size)
+{
+	waker_text(&((const struct futex_row *)key)->waker, text, size);
+}
+
+/* A folded stack: the user's functions, the outermost first; "-": there are none. */
+static char *folded(int32_t user, uint32_t tgid)
+{
+	struct plumb_stack_key key = {.kernel = PLUMB_NO_STACK, .user = user, .tgid = tgid};
+	struct plumb_frames frames = {};
+	char *text = NULL, *outer;
+
+	if (user != PLUMB_NO_STACK)
+		plumb_frames_name(&frames, live, &key);
+	for (size_t i = frames.n_kernel; i < frames.n; i++) {
+		outer = text ? plumb_text("%s;%s", frames.text[i], text)
+			     : plumb_copied(frames.text[i]);
+		free(text);
+		text = outer;
+	}
+	plumb_frames_free(&frames);
+	return text ?: plumb_copied("-");
+}
+
+static char *waiter_stack(const void *key)
+{
+	const struct futex_row *row = key;
+
+	return folded(row->user, row->tgid);
+}
+
+/* Of no waker all is 0, also the number of the stack. */
+static char *waker_stack(const void *key)
+{
+	const struct plumb_waker *w = &((const struct futex_row *)key)->waker;
+
+	return folded(plumb_waker_has_stack(w) ? w->user : PLUMB_NO_STACK, w->pid);
+}
+
+/* The end of it, which is what matters; JSON has all. */
+static void print_stack(char *stack, char *text, size_t size)
+{
+	const size_t n = strlen(stack);
+
+	snprintf(text, size, "%s", n < size ? stack : stack + n - (size - 1));
+	free(stack);
+}
+
+static json_t *json_of_stack(char *stack)
+{
+	json_t *json = json_string(stack);
+
+	free(stack);
+	return json;
+}
+
+static void format_stack(const void *key, char *text, size_t size)
+{
+	print_stack(waiter_stack(key), text, size);
+}
+
+static json_t *json_stack(const void *key)
+{
+	return json_of_stack(waiter_stack(key));
+}
+
+static void format_waker_stack(const void *key, char *text, size_t size)
+{
+	print_stack(waker_stack(key), text, size);
+}
+
+static json_t *json_waker_stack(const void *key)
+{
+	return json_of_stack(waker_stack(key));
+}
+
+const struct plumb_field futex_fields[FUTEX_N_FIELDS] = {
+	{"word", FUTEX_BY_WORD, .format = format_word},
+	{PLUMB_NAMED_FIELD("kind", FUTEX_BY_KIND, PLUMB_NAME, futex_row, kind, kinds)},
+	{PLUMB_NAMED_FIELD("result", FUTEX_BY_RESULT, PLUMB_NAME, futex_row, result, results)},
+	{"stack", FUTEX_BY_STACK, .format = format_stack, .json = json_stack},
+	{"waker", FUTEX_BY_WAKER, .format = format_waker},
+	{"waker-stack", FUTEX_BY_WAKER_STACK, .format = format_waker_stack,
+	 .json = json_waker_stack},
+};
+
+/* --- columns --- */
+
+static double waiting_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	const double contended = row->counters[FUTEX_CONTENDED];
+
+	(void)id, (void)r;
+	return contended ? row->sum / contended : NAN;
+}
+
+static double most_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	const struct futex_row *key = row->key;
+	struct futex_word word;
+	int map;
+
+	(void)id;
+	if (!row->slot || !(r->run->options.by & FUTEX_BY_WORD))
+		return NAN;
+	map = bpf_object__find_map_fd_by_name(r->run->instance.bpf.object, "futex_words");
+	return plumb_map_lookup(map, &key->word, &word) ? NAN : word.most;
+}
+
+/* Whether rows are by kind, and that of ROW is one of locks. */
+static bool is_lock(const struct plumb_report *r, const struct plumb_row *row)
+{
+	return row->slot && r->run->options.by & FUTEX_BY_KIND &&
+	       futex_is_lock(((const struct futex_row *)row->key)->kind);
+}
+
+/* A lock that is waited for is held all the time, by one thread after the other. */
+static double hold_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	const uint64_t *n = row->counters;
+
+	(void)id;
+	if (!is_lock(r, row) || !n[FUTEX_N_WOKEN])
+		return NAN;
+	return (double)n[FUTEX_CONTENDED] / n[FUTEX_N_WOKEN];
+}
+
+static struct futex_longest longest_of(const struct plumb_report *r, const struct plumb_row *row)
+{
+	const struct plumb_instance *in = &r->run->instance;
+	int map = bpf_object__find_map_fd_by_name(in->bpf.object, "futex_longest");
+	struct futex_longest longest = {}, one;
+
+	for (uint32_t cpu = 0; cpu < in->bpf.config->cpus; cpu++) {
+		uint32_t at = cpu * in->bpf.config->slots + row->slot;
+
+		if (!plumb_map_lookup(map, &at, &one) && one.ns > longest.ns)
+			longest = one;
+	}
+	return longest;
+}
+
+static double longest_hold_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)id;
+	return is_lock(r, row) ? (longest_of(r, row).ns ?: NAN) : NAN;
+}
+
+static const char *holder_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	static char text[PLUMB_ESCAPED + 64];
+	struct futex_longest longest = {};
+
+	(void)id;
+	if (row->slot && r->run->options.by & FUTEX_BY_KIND)
+		longest = longest_of(r, row);
+	return longest.ns ? waker_text(&longest.waker, text, sizeof(text)) : NULL;
+}
+
+const struct plumb_column futex_columns[] = {
+	{"waiting", PLUMB_COLUMN_RATIO,
+	 "How many threads waited at once, on average over the time in which any did. Null: no "
+	 "such time has been accounted for.",
+	 .value = waiting_of},
+	{"most", PLUMB_COLUMN_COUNT,
+	 "The most threads that waited for the word at once, since the beginning of the trace. "
+	 "Null: rows are not by word, or the word was not followed.",
+	 .value = most_of},
+	{"contended", PLUMB_COLUMN_TIME, "The time in which at least one thread waited, ns.",
+	 .id = FUTEX_CONTENDED},
+	{"hold", PLUMB_COLUMN_TIME,
+	 "Contended time for each wait that a wakeup ended: how long a thread kept the lock while "
+	 "others waited, ns. Null: it is no lock, or rows are not by kind.",
+	 .value = hold_of},
+	{"after_wakeup", PLUMB_COLUMN_TIME,
+	 "The part of the waits after the wakeup, mostly for a CPU, ns.", .id = FUTEX_AFTER_WAKEUP},
+	{"max_hold", PLUMB_COLUMN_TIME,
+	 "The longest time that a lock was held while others waited, since the beginning of the "
+	 "trace, ns. Null: as hold.",
+	 .value = longest_hold_of},
+	{"held_by", PLUMB_COLUMN_TEXT,
+	 "Since the beginning of the trace, of a lock the thread that held it for that time, of "
+	 "others the thread that ended the longest wait, NAME/TID. Null: there was none, or rows "
+	 "are not by kind.",
+	 .text = holder_of},
+	{},
+};
