@@ -57,7 +57,7 @@ is_complete() {
 	done
 }
 
-tools=(biolatency biosnoop execsnoop exitsnoop fsdist fsslower funclatency hardirqs offcputime profile runqlat softirqs
+tools=(biolatency biosnoop execsnoop exitsnoop fsdist fsslower funclatency futexctn hardirqs offcputime profile runqlat softirqs
 	syscount)
 scripts=(biolatency.bt runqlat.bt)
 suite=${1-}

@@ -3,7 +3,7 @@
  * pingpong: context switches for the benchmark.
  *
  * For each line "MS" on stdin two threads, on one CPU, wake each other for MS
- * milliseconds by a byte in a pipe, and it answers
+ * milliseconds by a byte in a pipe, with the argument futex by futex words, and it answers
  *
  *	MEDIAN MINIMUM SWITCHES
  *
@@ -11,11 +11,16 @@
  * CPU, the switch itself with it: what others do there meanwhile does not count.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +28,8 @@
 #define MAX_BATCHES 65536
 
 static int to[2], back[2];
+static _Atomic uint32_t word_to, word_back;
+static bool by_futex;
 
 static void die(const char *what)
 {
@@ -38,10 +45,27 @@ static double now(clockid_t clock)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
+/* One wait of each thread, and one wakeup. */
+static void give(_Atomic uint32_t *word)
+{
+	*word = 1;
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void take(_Atomic uint32_t *word)
+{
+	while (!atomic_exchange(word, 0))
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL);
+}
+
 static void *partner(void *unused)
 {
 	char byte;
 
+	while (by_futex) {
+		take(&word_to);
+		give(&word_back);
+	}
 	while (read(to[0], &byte, 1) == 1)
 		if (write(back[1], &byte, 1) != 1)
 			die("write");
@@ -52,6 +76,11 @@ static void make_pair(void)
 {
 	char byte = 0;
 
+	if (by_futex) {
+		give(&word_to);
+		take(&word_back);
+		return;
+	}
 	if (write(to[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
 		die("pipe");
 }
@@ -95,12 +124,13 @@ static void run(double ms)
 	printf("%.2f %.2f %zu\n", all[n / 2], all[0], 2 * PAIRS * n);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[64];
 	pthread_t thread;
 	double ms;
 
+	by_futex = argc == 2 && !strcmp(argv[1], "futex");
 	pin();
 	if (pipe(to) || pipe(back))
 		die("pipe");
