@@ -29,6 +29,8 @@ file-latency-session-610 probe_read_user: the code before a thread's next instru
 file-latency-session-700 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 func-stack get_stack: addresses of the user stack
 func-stack probe_read_user: the return address at the entry of a user function: its caller
+futex-latency probe_read_user: words of the user stack, as cpu-profile (-b stack); the first of the words that futex_waitv names: its address
+futex-latency get_stack: addresses of the user stack
 lock-latency get_stack: addresses of the kernel stack: places that wait
 offcpu-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 offcpu-time get_stack: addresses of the user stack

@@ -52,6 +52,7 @@ run() {
 		provoked cpu-profile-flame cpu-profile $n -p $$ --flame "$PWD/flame.svg"
 		provoked offcpu-time offcpu-time $n -p $$
 		provoked runq-latency runq-latency $n
+		provoked futex-latency futex-latency $n -p $$
 		provoked wall-time wall-time $n -p $$
 		ended
 		provoked event-rate event-rate -v -d 1 page-faults
@@ -283,6 +284,7 @@ check() {
 	like "what --heatmap and --out name has been written" "$(head -q -c 10 outputs.svg outputs.json)" '^<.*\{' || :
 	keeps offcpu-time "$processes sys_admin"
 	keeps runq-latency ""
+	keeps futex-latency "$processes"
 	# shellcheck disable=SC2086
 	keeps wall-time "$processes$events sys_admin" $opens
 	keeps event-rate ""
