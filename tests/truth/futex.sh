@@ -81,6 +81,12 @@ run() {
 	finish nobody "$pid"
 
 	traced command -b word,kind,pid -- futexes mutex 3 11 2
+	# Its symbols are in a debug file.
+	if command -v objcopy >objcopy; then
+		objcopy --only-keep-debug "$(command -v futexes)" bare.debug
+		objcopy --strip-all --add-gnu-debuglink=bare.debug "$(command -v futexes)" bare
+		traced stripped -b word,kind,pid -- ./bare mutex 3 11 2
+	fi
 	everything || return 0
 	quick=
 	launch cost -j -d 1 -p $$
@@ -213,6 +219,8 @@ check_flights() {
 	evidence command.json command.err
 	says "words of a command that has ended have names" command \
 		'[$last.rows[] | select(.count > 5).key.word] == ["futexes:lock_mutex"] and $last.ledger.unmatched == 0' command
+	[ ! -e stripped.json ] || holds "... also if its symbols are in a debug file" stripped.json \
+		'[$last.rows[] | select(.count > 5).key.word] == ["bare:lock_mutex"]'
 	everything || return 0
 	evidence cost.json
 	holds "what a wait costs is measured, unless something disturbs that" cost.json '$last.overhead_ns

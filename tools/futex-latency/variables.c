@@ -1,47 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files may be malicious: all that they say of sizes and places is checked against what can be
- * read.
+ * Files may be malicious: libelf checks what they say of places against their size, and no more
+ * than this is read of a table.
  */
 #include "variables.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <plumb/core/memory.h>
+#include <plumb/symbols/debugfile.h>
+#include <plumb/symbols/elffile.h>
 
-#define MOST_BYTES    (128UL << 20) /* of a table */
-#define MOST_SECTIONS 65536
+#define MOST_BYTES (128UL << 20)
 
 struct variable {
 	uint64_t address, size;
-	const char *name;
+	char *name;
 };
 
 struct variables {
 	dev_t device;
 	ino_t inode;
-	Elf64_Phdr *segments;
+	GElf_Phdr *segments; /* that can be written to */
 	size_t n_segments;
 	struct variable *all; /* by address */
 	size_t n;
-	char *names;
 };
-
-/* SIZE bytes at OFFSET of the file, with a NUL behind them; NULL: it does not have them. */
-static void *read_at(int fd, uint64_t offset, uint64_t size)
-{
-	char *bytes = size && size <= MOST_BYTES ? malloc(size + 1) : NULL;
-
-	if (bytes && pread(fd, bytes, size, offset) == (ssize_t)size) {
-		bytes[size] = 0;
-		return bytes;
-	}
-	free(bytes);
-	return NULL;
-}
 
 static int by_address(const void *a, const void *b)
 {
@@ -50,90 +36,95 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static void add_symbols(struct variables *v, const Elf64_Sym *symbols, size_t n, size_t names_size)
+static void read_segments(struct variables *v, Elf *elf)
 {
-	for (size_t i = 0; i < n; i++) {
-		const Elf64_Sym *s = &symbols[i];
+	size_t n = 0;
+	GElf_Phdr p;
 
-		if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_shndx != SHN_UNDEF &&
-		    s->st_size && s->st_name < names_size && v->names[s->st_name])
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &p); i++)
+		if (p.p_type == PT_LOAD && p.p_flags & PF_W)
+			*plumb_append(v->segments, v->n_segments) = p;
+}
+
+/* Adds the variables of the first table of this TYPE; false: there is none. */
+static bool read_symbols(struct variables *v, Elf *elf, uint32_t type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header = {};
+	Elf_Data *data;
+	GElf_Sym s;
+
+	while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &header))
+		if (header.sh_type == type && header.sh_size <= MOST_BYTES)
+			break;
+	data = section ? elf_getdata(section, NULL) : NULL;
+	for (int i = 0; data && gelf_getsym(data, i, &s); i++) {
+		const char *name = GELF_ST_TYPE(s.st_info) == STT_OBJECT && s.st_size &&
+						   s.st_shndx != SHN_UNDEF
+					   ? elf_strptr(elf, header.sh_link, s.st_name)
+					   : NULL;
+
+		if (name && *name)
 			*plumb_append(v->all, v->n) =
-				(struct variable){s->st_value, s->st_size, v->names + s->st_name};
+				(struct variable){s.st_value, s.st_size, plumb_copied(name)};
+	}
+	return data != NULL;
+}
+
+/* Of the whole table of symbols, which may be in the debug file, or of those for other files. */
+static void read_all(struct variables *v, Elf *elf, const struct plumb_vma *vma, uid_t owner)
+{
+	int fd = -1;
+	Elf *debug;
+
+	if (!read_symbols(v, elf, SHT_SYMTAB)) {
+		fd = plumb_debug_open(elf, vma->path, -1, owner);
+		debug = fd >= 0 ? plumb_elf_begin(fd, ELF_C_READ) : NULL;
+		if (!debug || !read_symbols(v, debug, SHT_SYMTAB))
+			read_symbols(v, elf, SHT_DYNSYM);
+		elf_end(debug);
+		if (fd >= 0)
+			close(fd);
 	}
 	if (v->n)
 		qsort(v->all, v->n, sizeof(*v->all), by_address);
 }
 
-/* Of the whole table of symbols, or else of those that other files may use. */
-static void read_symbols(struct variables *v, int fd, const Elf64_Ehdr *header)
-{
-	const size_t n = header->e_shnum;
-	Elf64_Shdr *sections = read_at(fd, header->e_shoff, n * sizeof(*sections));
-	const Elf64_Shdr *table = NULL, *names;
-	Elf64_Sym *symbols;
-
-	for (size_t i = 0; sections && i < n; i++)
-		if (sections[i].sh_type == SHT_SYMTAB ||
-		    (!table && sections[i].sh_type == SHT_DYNSYM))
-			table = &sections[i];
-	names = table && table->sh_link < n ? &sections[table->sh_link] : NULL;
-	symbols = names ? read_at(fd, table->sh_offset, table->sh_size) : NULL;
-	v->names = symbols ? read_at(fd, names->sh_offset, names->sh_size) : NULL;
-	if (v->names)
-		add_symbols(v, symbols, table->sh_size / sizeof(*symbols), names->sh_size);
-	free(symbols);
-	free(sections);
-}
-
-static struct variables *read_file(int fd)
-{
-	struct variables *v;
-	Elf64_Ehdr header;
-
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
-	    header.e_shentsize != sizeof(Elf64_Shdr))
-		return NULL;
-	v = plumb_zeroed(1, sizeof(*v));
-	v->n_segments = header.e_phnum;
-	v->segments = read_at(fd, header.e_phoff, v->n_segments * sizeof(*v->segments));
-	if (!v->segments)
-		v->n_segments = 0;
-	read_symbols(v, fd, &header);
-	return v;
-}
-
-const struct variables *variables_of(int fd)
+const struct variables *variables_of(int fd, const struct plumb_vma *vma)
 {
 	static struct variables **files;
 	static size_t n;
 	struct variables *v;
 	struct stat st;
+	Elf *elf;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		if (files[i]->device == st.st_dev && files[i]->inode == st.st_ino)
 			return files[i];
-	v = read_file(fd);
-	if (!v)
-		return NULL;
+	v = plumb_zeroed(1, sizeof(*v));
 	v->device = st.st_dev;
 	v->inode = st.st_ino;
 	*plumb_append(files, n) = v;
+	elf = plumb_elf_begin(fd, ELF_C_READ);
+	if (elf_kind(elf) == ELF_K_ELF) {
+		read_segments(v, elf);
+		read_all(v, elf, vma, st.st_uid);
+	}
+	elf_end(elf);
 	return v;
 }
 
 bool variables_address(const struct variables *v, uint64_t offset, uint64_t *address)
 {
 	for (size_t i = 0; i < v->n_segments; i++) {
-		const Elf64_Phdr *s = &v->segments[i];
+		const GElf_Phdr *s = &v->segments[i];
 		/* Mappings begin with the page that the segment begins in. */
 		const uint64_t before = s->p_align ? s->p_offset & (s->p_align - 1) : 0;
 
-		if (s->p_type != PT_LOAD || !(s->p_flags & PF_W) || offset < s->p_offset - before ||
-		    offset >= s->p_offset + s->p_filesz)
+		if (offset < s->p_offset - before || offset >= s->p_offset + s->p_filesz)
 			continue;
 		*address = s->p_vaddr + (offset - s->p_offset);
 		return true;
@@ -144,10 +135,9 @@ bool variables_address(const struct variables *v, uint64_t offset, uint64_t *add
 bool variables_have(const struct variables *v, uint64_t address)
 {
 	for (size_t i = 0; i < v->n_segments; i++) {
-		const Elf64_Phdr *s = &v->segments[i];
+		const GElf_Phdr *s = &v->segments[i];
 
-		if (s->p_type == PT_LOAD && s->p_flags & PF_W && address >= s->p_vaddr &&
-		    address - s->p_vaddr < s->p_memsz)
+		if (address >= s->p_vaddr && address - s->p_vaddr < s->p_memsz)
 			return true;
 	}
 	return false;

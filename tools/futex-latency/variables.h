@@ -5,14 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plumb/symbols/maps.h>
 
 struct variables;
 
 /*
- * Those of the file that FD refers to, which are read once for each file; NULL: it is no ELF file
- * of 64 bits.
+ * Those of the file that FD refers to and VMA has mapped, by the symbols of the file itself or of
+ * its debug file.  They are read once for each file; there are none if it is not an ELF file.
+ * NULL: it cannot be looked at.
  */
-const struct variables *variables_of(int fd);
+const struct variables *variables_of(int fd, const struct plumb_vma *vma);
 
 /* The address in the file of OFFSET; false: no segment has it. */
 bool variables_address(const struct variables *v, uint64_t offset, uint64_t *address);

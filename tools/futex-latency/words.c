@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "words.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <plumb/core/memory.h>
-#include <plumb/core/privileges.h>
 #include <plumb/core/text.h>
+#include <plumb/symbols/maps.h>
+#include <plumb/symbols/owners.h>
 
 #include "variables.h"
 
@@ -19,65 +20,41 @@ struct named {
 	char *name;
 };
 
-/* A line of /proc/PID/maps. */
-struct area {
-	uint64_t start, end, offset, inode;
-	char path[512];
+/* The area of an address, and the last one of a file before it, or itself; their paths are copies.
+ */
+struct place {
+	uint64_t address;
+	struct plumb_vma area, file;
 };
 
-static bool parse(const char *line, struct area *a)
+static void keep(struct plumb_vma *kept, const struct plumb_vma *vma)
 {
-	*a->path = 0;
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 " %511[^\n]",
-		      &a->start, &a->end, &a->offset, &a->inode, a->path) >= 4;
+	free(kept->path);
+	*kept = *vma;
+	kept->path = plumb_copied(vma->path);
 }
 
-/*
- * Finds the area of ADDRESS; FILE is the last one of a file before it, or itself.  False: there is
- * none, or the process is gone.
- */
-static bool find_area(uint32_t pid, uint64_t address, struct area *found, struct area *file)
+static int look_at(void *context, struct plumb_vma *vma)
 {
-	char path[32], line[1024];
-	bool is_found = false;
-	FILE *maps;
+	struct place *p = context;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && !is_found && fgets(line, sizeof(line), maps)) {
-		if (!parse(line, found))
-			continue;
-		if (found->inode)
-			*file = *found;
-		is_found = address >= found->start && address < found->end;
-	}
-	if (maps)
-		fclose(maps);
-	return is_found;
+	if (vma->inode)
+		keep(&p->file, vma);
+	if (p->address < vma->start || p->address >= vma->end)
+		return 0;
+	keep(&p->area, vma);
+	return 1;
 }
 
-/* A file is read if it belongs to root, to the user of the process or to that of the tool. */
-static bool is_known_owner(int fd, uint32_t pid)
+static const struct variables *read_file(uint32_t pid, const struct plumb_vma *vma)
 {
-	struct stat file, process;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return !fstat(fd, &file) && !stat(path, &process) &&
-	       (!file.st_uid || file.st_uid == process.st_uid || file.st_uid == getuid());
-}
-
-static const struct variables *read_file(uint32_t pid, const struct area *file)
-{
+	const int fd = plumb_map_open(pid, vma);
 	const struct variables *v = NULL;
-	char link[96];
-	int fd;
+	char why[128];
+	struct stat st;
 
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, file->start,
-		 file->end);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && is_known_owner(fd, pid))
-		v = variables_of(fd);
+	if (fd >= 0 && !fstat(fd, &st) && plumb_owner_is_known(pid, st.st_uid, why, sizeof(why)))
+		v = variables_of(fd, vma);
 	if (fd >= 0)
 		close(fd);
 	return v;
@@ -87,11 +64,11 @@ static const struct variables *read_file(uint32_t pid, const struct area *file)
  * The name of a word in a file's area, or in the memory behind it for variables that are zero in
  * the beginning, which are not in the file; NULL: it is in neither.
  */
-static char *name_in_file(uint32_t pid, uint64_t address, const struct area *area,
-			  const struct area *file)
+static char *name_in_file(uint32_t pid, uint64_t address, const struct plumb_vma *area,
+			  const struct plumb_vma *file)
 {
 	const struct variables *v = file->inode ? read_file(pid, file) : NULL;
-	const char *base = strrchr(file->path, '/'), *variable;
+	const char *base = strrchr(file->path ?: "", '/'), *variable;
 	char text[PLUMB_ESCAPED], symbol[256];
 	uint64_t at = 0, offset;
 
@@ -110,16 +87,17 @@ static char *name_in_file(uint32_t pid, uint64_t address, const struct area *are
 
 static char *find_name(const struct futex_word_key *word, uint32_t pid)
 {
-	const uint64_t address = word->address;
-	struct area area, file = {};
-	char text[PLUMB_ESCAPED];
-	char *name;
+	struct place p = {.address = word->address};
+	char text[PLUMB_ESCAPED], *name = NULL;
 
-	if (!find_area(pid, address, &area, &file))
-		return plumb_text("%#" PRIx64, address);
-	name = name_in_file(pid, address, &area, &file);
-	plumb_escape(text, *area.path ? area.path : "[anon]", sizeof(text));
-	return name ?: plumb_text("%s%#" PRIx64, text, address);
+	*text = 0;
+	if (plumb_maps_of(pid, look_at, &p) == 1) {
+		plumb_escape(text, *p.area.path ? p.area.path : "[anon]", sizeof(text));
+		name = name_in_file(pid, p.address, &p.area, &p.file);
+	}
+	free(p.area.path);
+	free(p.file.path);
+	return name ?: plumb_text("%s%#" PRIx64, text, p.address);
 }
 
 static int by_word(const void *a, const void *b)
