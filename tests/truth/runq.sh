@@ -16,6 +16,7 @@ enclose() {
 	mkdir "$cgroups" && echo "$1" >"$cgroups/cgroup.procs" || return
 	attach by-cgroup -g "/plumb-runq-$$"
 	attach cgroups -p "$1" -b cgroup
+	attach cgroup-of-each -p "$1" --slower=0
 	echo "/plumb-runq-$$" >cgroup
 }
 
@@ -110,7 +111,7 @@ run() {
 		open_gate held go
 		await 30 [ -e held.gates/done ]
 		detach other waiter waiting-thread waiter-name waker
-		[ ! -e by-cgroup.pid ] || detach by-cgroup cgroups
+		[ ! -e by-cgroup.pid ] || detach by-cgroup cgroups cgroup-of-each
 		open_gate held end
 	fi
 	finish held "$pid"
@@ -265,6 +266,9 @@ check() {
 			held "-b cgroup" cgroups
 			holds "... and names the cgroup of the thread that was woken" cgroups.json \
 				'($last.rows | map(.key)) == [{"cgroup": $path}]' --arg path "$(cat cgroup)"
+			evidence cgroup-of-each.json cgroup-of-each.err
+			holds "... also of single waits" cgroup-of-each.json \
+				'[$all[].wait // empty | .cgroup] | length > 20 and unique == [$path]' --arg path "$(cat cgroup)"
 		else
 			skip "-g captures the thread that was woken" "no cgroup2 file system is mounted"
 		fi

@@ -22,7 +22,8 @@ struct offcpu_thread {
 	 * which an interval has as many votes as ns; how long since it is this one.
 	 */
 	__u64 votes, asleep;
-	__u32 most, pad;
+	__u32 most;
+	__u32 throttled; /* if PREEMPTED: it had no CPU quota */
 	struct plumb_waker preempter;
 };
 
@@ -168,9 +169,9 @@ static __always_inline void came_back(struct offcpu_thread *t, struct task_struc
 	if (!t->preempted && is_idle(t, ns, came))
 		plumb_add(totals->counters[OFFCPU_IDLE_NS], ns);
 	if (plumb_config.meanwhile && t->preempted)
-		meanwhile_wait(t->cpu, came - ns, came);
+		meanwhile_wait(t->cpu, came - ns, came, t->throttled);
 	else if (plumb_config.meanwhile && stay)
-		meanwhile_wait(cpu, came - sched_waited(stay, ns), came);
+		meanwhile_wait(cpu, came - sched_waited(stay, ns), came, false);
 }
 
 static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
@@ -202,6 +203,7 @@ static __always_inline void record_leave(struct bpf_raw_tracepoint_args *ctx,
 	if (plumb_config.by & OFFCPU_BY_STATE)
 		t->what = state_of(task, ctx->args[0]);
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	t->throttled = plumb_config.meanwhile && t->preempted && sched_is_throttled(task);
 	if (!offcpu_began)
 		offcpu_began = now;
 	if (!t->preempted) {

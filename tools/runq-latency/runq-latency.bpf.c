@@ -9,6 +9,9 @@
 #define PLUMB_KEY struct plumb_who
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
+/* In the time at which a preempted thread's wait began: it had no CPU quota. */
+#define THROTTLED 1ULL
+
 /* Waits that began when the CPU quota of the thread's cgroup was used up. */
 __u64 runq_throttled = 0;
 
@@ -87,7 +90,7 @@ static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 	if (slow)
 		waits_clear(slow);
 	if (slow ? plumb_config.meanwhile : plumb_config.meanwhile == RUNQ_TELL_ALL)
-		meanwhile_wait(cpu, stay->began - wait, stay->began);
+		meanwhile_wait(cpu, stay->began - wait, stay->began, stay->since & THROTTLED);
 	if (slow)
 		send(slow, task, cpu, stay->began, wait);
 }
@@ -95,11 +98,15 @@ static __always_inline void offcpu_ends(struct task_struct *task, __u32 cpu)
 static __always_inline void offcpu_leaves(struct bpf_raw_tracepoint_args *ctx,
 					  struct task_struct *task, __u32 cpu, __u64 now)
 {
+	bool throttled;
+
 	offcpu_ends(task, cpu);
 	if (!ctx->args[0] && sched_state(task) != TASK_RUNNING)
 		return;
-	sched_wait_begin((__u64)ctx->args[1], now);
-	if (sched_is_throttled(task) && filter_thread(task) && filter_entry(task))
+	throttled = sched_is_throttled(task);
+	/* Not before NOW, when its turn ended. */
+	sched_wait_begin((__u64)ctx->args[1], throttled ? now | THROTTLED : (now + 1) & ~THROTTLED);
+	if (throttled && filter_thread(task) && filter_entry(task))
 		atomic_add(&runq_throttled, 1);
 }
 

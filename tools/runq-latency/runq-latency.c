@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
+#include <plumb/kernel/cgroup.h>
 
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"
@@ -36,6 +37,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	skel->rodata->runq_slower = slower_ns;
 	if (slower_ns == UINT64_MAX)
 		return 0;
+	plumb_cgroup_retain();
 	bpf->config->meanwhile = RUNQ_TELL_SLOW; /* --who changes that */
 	bpf_map__set_max_entries(skel->maps.runq_waits, BUFFER_BYTES);
 	bpf_map__set_max_entries(skel->maps.plumb_meanwhile_paths, MOST_QUOTAS);

@@ -127,7 +127,8 @@ static __always_inline void add_wait(__u32 cpu, __u64 from, __u64 to)
 {
 	if (from >= to)
 		return;
-	meanwhile_wait_of(bpf_get_current_task(), cpu, from, to);
+	/* Waits for lack of quota are told apart: add_throttled(). */
+	meanwhile_wait_of(bpf_get_current_task(), cpu, from, to, false);
 	if (to - from >= LONG_WAIT)
 		meanwhile_waited(to - from);
 }

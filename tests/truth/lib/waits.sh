@@ -12,7 +12,7 @@ long_calls() {
 	await 60 [ -e "$1.gates/done" ]
 }
 
-# Long calls beside another process of nice 5, and under a quota.
+# Long calls beside another process of nice 5, also under a quota, which the other process is not; and under a quota alone.
 wait_for_cpus() {
 	nice >inside.nice
 	start inside causes inside 1500
@@ -23,8 +23,15 @@ wait_for_cpus() {
 	detach beside beside-text
 	open_gate inside end
 	finish inside "$pid"
+	limited waits cpu.max='20000 100000' || limited waits cpu.cfs_quota_us=20000 || return 0
+	start both causes inside 1500
+	echo "$pid" >"$limited/cgroup.procs"
+	attach both-waits 1ms -s getrandom -p "$pid"
+	long_calls both
+	detach both-waits
+	open_gate both end
+	finish both "$pid"
 	everything || return 0
-	limited waits cpu.max='20000 100000' || limited waits cpu.cfs_quota_us=20000 || return
 	start confined causes confined 1500
 	echo "$pid" >"$limited/cgroup.procs"
 	attach quota 1ms -s getrandom -p "$pid"
@@ -61,6 +68,19 @@ check_waits() {
 	evidence beside-text.json beside-text.err
 	also like "... to people, too" "$(cat beside-text.json 2>/dev/null)" \
 		'; waited for a CPU \([a-z, ]*nice -?[0-9]+\), only on CPU [0-9]+: [0-9.]+[mu]?s ([^ ]+/[0-9]+ \((nice|[a-z]+,?) -?[0-9]+|\[)'
+	if [ ! -e both-waits.json ]; then
+		skip "in a call no quota is lacked, but others have the CPU" "no cgroup has a CPU quota here"
+	elif jq -e '.kernel | split("[^0-9]+"; "g") | .[:2] | map(tonumber) < [6, 18]' both-waits.json >before-6.18; then
+		skip "in a call no quota is lacked, but others have the CPU" "before 6.18 it is"
+	else
+		evidence both-waits.json both-waits.err both.truth
+		holds "from 6.18 on no quota is lacked in a call but on its way out" both-waits.json "$calls"' as $found
+			| ([$found[].return] | add) as $out | ([$found[].meanwhile[] | select(.what == "quota").sum] | add // 0) as $quota
+			| if ($found | length) >= 3 and $quota <= $out * 1.01 then true else error("\($quota) of quota, \($out) on the way out") end'
+		holds "... and others have the CPU meanwhile" both-waits.json "$calls"' as $found
+			| ([$found[] | .preempted + .runq] | add) as $waited | ([$found[].meanwhile[] | select(.what != "quota").sum] | add // 0) as $others
+			| if $others >= $waited * 0.97 and $waited > 20000000 then true else error("\($others) of \($waited)") end'
+	fi
 	everything || return 0
 	if [ ! -e quota.json ]; then
 		skip "a quota is a part of its own" "no cgroup has a CPU quota here"

@@ -28,7 +28,7 @@ struct call_thread {
 	__u64 cgroup;
 	__u64 tid;       /* of the cached slots: execve can change it */
 	__u64 left;      /* ns, CLOCK_MONOTONIC: when it last left a CPU; 0: it has one */
-	__u32 preempted; /* it was runnable when it left */
+	__u32 preempted; /* it was runnable when it left: 1, or SPLIT_THROTTLED */
 	__u32 cpu;       /* that it left */
 	__u64 off[PLUMB_RETURN_PARTS]; /* ns of this call off the CPU (split.bpf.h) */
 #ifdef PLUMB_THREAD_OWN

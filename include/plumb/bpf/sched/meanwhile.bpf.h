@@ -288,11 +288,11 @@ __noinline int meanwhile_in_turn(__u32 cpu, __u32 at, __u64 began, __u64 ended, 
 }
 
 /*
- * The thread of TASK waited from FROM to TO for CPU, and then got it, or another one.  A quota is
- * used up from when a thread of the group left for that reason until the group is seen to have one
- * again.
+ * The thread of TASK waited from FROM to TO for CPU, and then got it, or another one; THROTTLED: it
+ * had left for lack of quota.  A quota is used up from when a thread of the group left for that
+ * reason until the group is seen to have one again.
  */
-__noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
+__noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to, bool throttled)
 {
 	struct sched_turns *turns = bpf_map_lookup_elem(&plumb_turns, &cpu);
 	struct meanwhile_scratch *scratch = meanwhile_scratch();
@@ -303,7 +303,7 @@ __noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
 	if (!turns || !scratch || from >= to)
 		return 0;
 	scratch->waiter = task;
-	groups = meanwhile_groups(cpu);
+	groups = throttled || !sched_throttles_threads() ? meanwhile_groups(cpu) : 0;
 	before = &turns->all[(turns->n - 1) & (SCHED_TURNS - 1)];
 	if (before->ended && before->ended < to) {
 		known = to - (before->ended > from ? before->ended : from);
@@ -331,17 +331,18 @@ __noinline int meanwhile_wait_of(__u64 task, __u32 cpu, __u64 from, __u64 to)
 }
 
 /* The same, and who waited. */
-static __always_inline void meanwhile_tell(__u64 task, __u32 cpu, __u64 from, __u64 to)
+static __always_inline void meanwhile_tell(__u64 task, __u32 cpu, __u64 from, __u64 to,
+					   bool throttled)
 {
 	if (from >= to)
 		return;
-	meanwhile_wait_of(task, cpu, from, to);
+	meanwhile_wait_of(task, cpu, from, to, throttled);
 	meanwhile_waited(to - from);
 }
 
-static __always_inline void meanwhile_wait(__u32 cpu, __u64 from, __u64 to)
+static __always_inline void meanwhile_wait(__u32 cpu, __u64 from, __u64 to, bool throttled)
 {
-	meanwhile_tell(bpf_get_current_task(), cpu, from, to);
+	meanwhile_tell(bpf_get_current_task(), cpu, from, to, throttled);
 }
 
 /* The thread of R has waited on its way out of a call, and has the CPU of this program now. */
@@ -351,5 +352,5 @@ static __always_inline void meanwhile_returned(const struct plumb_return *r)
 	__u64 to = stay && stay->task == r->task ? stay->began : r->ended;
 
 	if (plumb_config.meanwhile && r->cause != PLUMB_RETURN_ASLEEP)
-		meanwhile_tell(r->task, r->cpu, r->left, to);
+		meanwhile_tell(r->task, r->cpu, r->left, to, r->cause == PLUMB_RETURN_QUOTA);
 }

@@ -24,9 +24,24 @@ static __always_inline long sched_state(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
-/* Whether the thread's cgroup, or one above it, has used up its CPU quota. */
+struct task_struct___throttled {
+	bool throttled;
+} __attribute__((preserve_access_index));
+
+/*
+ * From 6.18 on a quota takes the CPU from threads one by one, each on its way to user mode.  In the
+ * kernel they run on, and if they lack a CPU there, others have it.
+ */
+static __always_inline bool sched_throttles_threads(void)
+{
+	return bpf_core_field_exists(struct task_struct___throttled, throttled);
+}
+
+/* Whether the thread lacks CPU quota: its own, or that of its cgroup or of one above it. */
 static __always_inline bool sched_is_throttled(struct task_struct *task)
 {
+	if (sched_throttles_threads())
+		return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
 	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
 		return false;
 	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;

@@ -10,6 +10,9 @@
 #include <plumb/bpf/sched/meanwhile.bpf.h>
 #endif
 
+/* Of a thread that was runnable when it left: it had no CPU quota. */
+#define SPLIT_THROTTLED 2
+
 /*
  * Defined by the tool, which may note the places where a thread was off the CPU: at the entry of a
  * call; when the thread leaves its CPU; and when it is back, with the times in ns.  STAY
@@ -30,7 +33,8 @@ static __always_inline void split_meanwhile(const struct call_thread *t, __u64 o
 	__u64 runnable = t->preempted ? off_cpu : waited;
 
 	if (plumb_config.meanwhile && runnable)
-		meanwhile_wait(cpu, stay->began - runnable, stay->began);
+		meanwhile_wait(cpu, stay->began - runnable, stay->began,
+			       t->preempted == SPLIT_THROTTLED);
 }
 #endif
 
@@ -116,6 +120,8 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		return;
 	}
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	if (t->preempted && plumb_config.meanwhile && sched_is_throttled(task))
+		t->preempted = SPLIT_THROTTLED;
 	t->cpu = cpu;
 	t->left = now;
 #ifdef SCHED_WAKERS
