@@ -61,6 +61,6 @@ check() {
 	claim "... that of a poll, which is ready" grep -qE ' ppoll\(0x[0-9a-f]+, 2, .*\) = 1, ready: [0-9]+<pipe:\[[0-9]+\] read end>' what-text.json
 	claim "... or is not" grep -qE ' ppoll\(0x[0-9a-f]+, 1, .*\) = 0, not ready: [0-9]+<pipe:\[[0-9]+\] read end>; woken by a timer' what-text.json
 	is "... none, if a signal ended it" "$(grep -oE ' ppoll\(.*\) = -E[A-Z_]*[^;]*' what-text.json | sed 's/.*) = //')" -ERESTARTNOHAND
-	claim "... escaped" grep -qF '\x0a' what-text.json
+	claim "... escaped" grep -qF '\\ odd\x0a<name>' what-text.json
 	claim "... and what a call returned" grep -qE ' accept4\([0-9]+<tcp listening on [^>]*>, NULL, NULL, SOCK_CLOEXEC\) = [0-9]+<tcp 127' what-text.json
 }

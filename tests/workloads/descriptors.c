@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -336,6 +337,24 @@ static void on_udp(void)
 	reuse(fd);
 }
 
+static void on_abstract(void)
+{
+	static const struct sockaddr_un address = {.sun_family = AF_UNIX,
+						   .sun_path = "\0plumb\0two"};
+	const socklen_t size = offsetof(struct sockaddr_un, sun_path) + sizeof("\0plumb\0two") - 1;
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct slow *s;
+
+	if (bind(listener, (void *)&address, size) || listen(listener, 1) ||
+	    connect(client, (void *)&address, size))
+		die("an abstract name: %s", strerror(errno));
+	s = begin("read", "socket", client);
+	snprintf(s->text, sizeof(s->text), "unix to @plumb@two");
+	slow_read(s, WRITE, accept(listener, NULL, NULL));
+	close(listener);
+}
+
 static void on_unix(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "plumb.sock"};
@@ -357,7 +376,9 @@ static void on_unix(void)
 	snprintf(s->text, sizeof(s->text), "unix %s", address.sun_path);
 	slow_read(s, WRITE, client);
 	unlink(address.sun_path);
+	close(listener);
 
+	on_abstract();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		die("socketpair");
 	s = begin("read", "socket", pair[0]);

@@ -39,6 +39,7 @@ static void join(const struct plumb_descriptor *d, char *path, size_t size)
 }
 
 /* The address of a unix socket; one that begins with a NUL is in no file system. */
+/* An abstract name is all bytes, of which those that are 0 are shown as in /proc/net/unix. */
 static void unix_address(const struct plumb_descriptor *d, char *text, size_t size)
 {
 	size_t n = d->length < sizeof(d->names) ? d->length : sizeof(d->names);
@@ -47,8 +48,9 @@ static void unix_address(const struct plumb_descriptor *d, char *text, size_t si
 		n = size - 1;
 	memcpy(text, d->names, n);
 	text[n] = 0;
-	if (n && !*text)
-		*text = '@';
+	for (size_t i = 0; n && !*d->names && i < n; i++)
+		if (!text[i])
+			text[i] = '@';
 }
 
 static void inet_address(const struct plumb_descriptor *d, const uint32_t *address, uint16_t port,
@@ -194,7 +196,7 @@ const char *plumb_descriptor_text(const struct plumb_descriptor *d, const struct
 	if (!*raw)
 		return text;
 	*text = '<';
-	plumb_escape_text(text + 1, raw, size - 2);
+	plumb_escape(text + 1, raw, size - 2);
 	n = strlen(text);
 	text[n] = '>';
 	text[n + 1] = 0;
