@@ -5,6 +5,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-users
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-stacks
+	$(Q)$(MAKE) bench-events
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
 	$(Q)$(MAKE) bench-merge
@@ -23,6 +24,8 @@ bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
 	tests/bench/switches --build=$(B) $(BENCH)
 bench-stacks: all $(B)/bench/deep $(B)/bench/deep-fp $(B)/bench/pingpong
 	tests/bench/stacks --build=$(B) $(BENCH)
+bench-events: all workloads
+	tests/bench/events $(BENCH)
 bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
 	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
@@ -30,4 +33,4 @@ bench-servers: all
 bench-merge: $(B)/bin/hist-merge
 	tests/bench/merge --build=$(B) $(BENCH)
 
-.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-storage bench-servers bench-merge bench-keep
+.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-events bench-storage bench-servers bench-merge bench-keep

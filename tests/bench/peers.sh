@@ -57,9 +57,9 @@ is_complete() {
 	done
 }
 
-tools=(biolatency biosnoop execsnoop exitsnoop fsdist fsslower funclatency futexctn hardirqs offcputime profile runqlat softirqs
-	syscount)
-scripts=(biolatency.bt runqlat.bt)
+tools=(biolatency biosnoop cachestat drsnoop execsnoop exitsnoop fsdist fsslower funclatency futexctn hardirqs klockstat offcputime
+	profile runqlat softirqs syscount tcpconnlat)
+scripts=(biolatency.bt runqlat.bt tcpretrans.bt)
 suite=${1-}
 if (( $# != 1 )) || [[ ! $suite =~ ^[a-z-]+$ ]]; then
 	say "usage: $program SUITE"
