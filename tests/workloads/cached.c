@@ -38,6 +38,7 @@ struct worker {
 };
 
 static pthread_barrier_t all;
+static uint64_t page; /* bytes */
 
 /* Pages of the file that are in the page cache; N 0: up to its end. */
 static uint64_t cached(struct worker *w, uint64_t at, uint64_t n)
@@ -66,7 +67,7 @@ static void one(struct worker *w, enum kind kind)
 
 	/* Something is not in memory, now and then. */
 	if (!any(w, 3))
-		posix_fadvise(w->fd, any(w, SIZE) & -4096, any(w, SIZE / 4), POSIX_FADV_DONTNEED);
+		posix_fadvise(w->fd, any(w, SIZE) & -page, any(w, SIZE / 4), POSIX_FADV_DONTNEED);
 	if (kind == SEQUENTIAL || kind == END)
 		at = lseek(w->fd, kind == END ? (off_t)SIZE - 1000 : 0,
 			   kind == END ? SEEK_SET : SEEK_CUR);
@@ -78,7 +79,7 @@ static void one(struct worker *w, enum kind kind)
 		at = lseek(w->append, 0, SEEK_END);
 		n = 1 + any(w, 20000);
 	}
-	pages = (at + n - 1) / 4096 - at / 4096 + 1;
+	pages = (at + n - 1) / page - at / page + 1;
 	before = cached(w, 0, 0);
 	hits = cached(w, at, n);
 	switch (kind) {
@@ -167,6 +168,7 @@ int main(int argc, char **argv)
 	help_if_asked(argc, argv);
 	if (argc != 2)
 		misuse("one argument is needed");
+	page = sysconf(_SC_PAGESIZE);
 	n = parse_number(argv[1], "THREADS", 1, 64);
 	workers = calloc(n, sizeof(*workers));
 	if (!workers)

@@ -32,8 +32,10 @@ struct cache_thread {
 /* By number, of both tables: CACHE_POSITION ... */
 const volatile __u8 cache_calls[2 * PLUMB_SYSCALLS] = {};
 
-#define PAGE_BITS 12
-#define O_APPEND  00002000
+/* Of the number of bytes in a page, set by the loader. */
+const volatile __u32 page_bits = 12;
+
+#define O_APPEND 00002000
 #if defined(__TARGET_ARCH_arm64)
 #define O_DIRECT 0200000
 #else
@@ -123,8 +125,8 @@ static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kin
 				? BPF_CORE_READ(mapping, host, i_size)
 				: BPF_CORE_READ(file, f_pos);
 	size = values[2];
-	own->first = own->position >> PAGE_BITS;
-	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + size - 1) >> PAGE_BITS;
+	own->first = own->position >> page_bits;
+	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + size - 1) >> page_bits;
 	own->missed = own->ahead = own->n_runs = 0;
 	if (plumb_config.by & PLUMB_BY_FD) {
 		own->fd = fd_id(file);
@@ -164,6 +166,11 @@ static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
 	t->start = bpf_ktime_get_ns();
 }
 
+/* As up to 6.5. */
+struct folio___old {
+	unsigned char _folio_order;
+} __attribute__((preserve_access_index));
+
 /* As before 5.16; the members have other names later. */
 struct page___old {
 	struct address_space *mapping;
@@ -190,7 +197,9 @@ static __always_inline void folio_read(const void *address, __u64 *mapping, __u6
 			      address + bpf_core_field_offset(struct folio, flags));
 	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
 		return;
-	if (bpf_core_field_exists(struct folio, _flags_1)) /* 6.6 */
+	if (bpf_core_field_exists(struct folio___old, _folio_order))
+		*pages = 1ULL << (BPF_CORE_READ((struct folio___old *)folio, _folio_order) & 63);
+	else if (bpf_core_field_exists(struct folio, _flags_1))
 		*pages = 1ULL << (BPF_CORE_READ(folio, _flags_1) & 63);
 }
 
@@ -239,8 +248,8 @@ static __always_inline void count_pages(struct cache_thread *own, __u32 kind, lo
 
 	if (!(kind & CACHE_POSITION))
 		own->position = BPF_CORE_READ(file, f_pos) - ret;
-	last = (own->position + ret - 1) >> PAGE_BITS;
-	first = own->position >> PAGE_BITS;
+	last = (own->position + ret - 1) >> page_bits;
+	first = own->position >> page_bits;
 	pages = last - first + 1;
 	for (i = 0; i < CACHE_RUNS && i < own->n_runs; i++) {
 		in = common(own->runs[i].low, own->runs[i].high, first, last + 1);

@@ -41,6 +41,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "mm_filemap_add_to_page_cache");
 	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
 			    (int32_t *)skel->rodata->fd_connects, calibration);
+	skel->rodata->page_bits = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	kinds = (uint8_t *)skel->rodata->cache_calls;
 	for (size_t i = 0; i < N_CALLS; i++) {
 		nr = plumb_syscall_number(calls[i].name, PLUMB_ABI_NATIVE);
