@@ -4,36 +4,61 @@
  *
  * Before each call and after it the kernel says how many pages are in the page cache (cachestat,
  * from 6.5 on): those of the call's range are its hits, the others of the range its misses, and
- * what has come besides was read ahead.
+ * what has come besides was read ahead.  Which pages these are, and what becomes of them,
+ * mincore(2) says.
  */
-#include "workload.h"
+#include "userfault.h"
+#include <sys/sendfile.h>
 
 #define SYS_CACHESTAT 451 /* include/uapi/asm-generic/unistd.h */
 
 const char usage[] =
-	"Usage: cached THREADS\n"
+	"Usage: cached THREADS|held\n"
 	"Each thread reads and writes its own file of 8 MB, parts of which are not in\n"
 	"memory, under a name for each kind of call.\n"
 	"\n"
-	"Gates: ready, go, done, end.\n";
+	"Gates: ready, go, done, end.\n"
+	"\n"
+	"held: a read does not end until the gate leave; its gates: ready, go, done.\n";
 
 #define SIZE  (8UL << 20)
-#define KINDS 7
 #define CALLS 101
+#define PAGES (SIZE / 4096) /* at most */
 
-enum kind { RANDOM, SEQUENTIAL, VECTOR, WRITE, APPEND, DIRECT, END };
+/* In this order. */
+enum kind {
+	MAPPED,
+	SEQUENTIAL,
+	PAIR,
+	RANDOM,
+	VECTOR,
+	SENDFILE,
+	SPLICE,
+	DIRECT,
+	END,
+	WRITE,
+	SPLICED_OUT,
+	APPEND,
+	KINDS
+};
 
-static const char *const names[KINDS] = {"k-random", "k-sequential", "k-vector", "k-write",
-					 "k-append", "k-direct",     "k-end"};
+static const char *const names[KINDS] = {"k-mapped", "k-sequential", "k-pair",        "k-random",
+					 "k-vector", "k-sendfile",   "k-splice",      "k-direct",
+					 "k-end",    "k-write",      "k-spliced-out", "k-append"};
 
 struct worker {
 	pthread_t thread;
 	pid_t tid;
 	unsigned int number, seed;
-	int fd, direct, append;
-	char *buffer;
+	int fd, direct, append, null, pipe[2];
+	char *buffer, *map;
+	unsigned char is_in[PAGES];
+	unsigned char
+		ahead[PAGES]; /* 1 + the kind of the call that read it ahead; 0: used, or not */
+	uint64_t pair;        /* the page that was read last */
+	uint64_t mapped;      /* pages that page faults added */
 	struct {
-		uint64_t count, hits, misses, ahead;
+		uint64_t count, hits, misses, ahead, unused, pending;
 	} kinds[KINDS];
 };
 
@@ -58,53 +83,139 @@ static uint64_t any(struct worker *w, uint64_t below)
 	return rand_r(&w->seed) % below;
 }
 
+#define OUTSIDE KINDS
+
+/*
+ * Finds out what has changed since, by a call of KIND of N pages from FIRST on; returns how many
+ * pages have come besides.
+ */
+static uint64_t look(struct worker *w, unsigned int kind, uint64_t first, uint64_t n)
+{
+	unsigned char now[PAGES];
+	uint64_t in, i, besides = 0;
+
+	do { /* what is being read is in the page cache, but not yet in memory */
+		if (mincore(w->map, SIZE, now))
+			die("mincore: %s", strerror(errno));
+		for (i = in = 0; i < SIZE / page; i++)
+			in += now[i] & 1;
+	} while (in != cached(w, 0, SIZE) && !usleep(100));
+	for (i = 0; i < SIZE / page; i++) {
+		if (!(now[i] & 1)) {
+			if (w->ahead[i])
+				w->kinds[w->ahead[i] - 1].unused++;
+			w->ahead[i] = 0;
+		} else if (kind != OUTSIDE && i >= first && i < first + n) {
+			w->ahead[i] = 0;
+		} else if (!w->is_in[i]) {
+			w->ahead[i] = kind == OUTSIDE ? 0 : kind + 1;
+			besides++;
+		}
+		w->is_in[i] = now[i] & 1;
+	}
+	return besides;
+}
+
+/* All pages are read by page faults. */
+static void touch(struct worker *w)
+{
+	const uint64_t before = cached(w, 0, 0);
+	volatile char *map = w->map;
+
+	for (uint64_t at = 0; at < SIZE; at += page)
+		(void)map[at];
+	w->mapped += cached(w, 0, 0) - before;
+	memset(w->ahead, 0, sizeof(w->ahead));
+	/* Pages that are mapped cannot be dropped. */
+	if (madvise(w->map, SIZE, MADV_DONTNEED))
+		die("madvise: %s", strerror(errno));
+}
+
+static ssize_t drained(struct worker *w, ssize_t n)
+{
+	return n < 0 ? n : read(w->pipe[0], w->buffer, n);
+}
+
+static ssize_t call(struct worker *w, enum kind kind, uint64_t at, uint64_t n)
+{
+	const struct iovec v[2] = {{w->buffer, n / 3}, {w->buffer + n / 3, n - n / 3}};
+	off_t position = at;
+
+	switch (kind) {
+	case SEQUENTIAL:
+		return read(w->fd, w->buffer, n);
+	case END: /* less is read than what is asked for */
+		return read(w->fd, w->buffer, 300000);
+	case VECTOR:
+		return preadv(w->fd, v, 2, at);
+	case SENDFILE: /* half of them at the position of the file */
+		if (n % 2)
+			return sendfile(w->null, w->fd, &position, n);
+		lseek(w->fd, at, SEEK_SET);
+		return sendfile(w->null, w->fd, NULL, n);
+	case SPLICE:
+		return drained(w, splice(w->fd, &position, w->pipe[1], NULL, n, 0));
+	case SPLICED_OUT:
+		if (write(w->pipe[1], w->buffer, n) != (ssize_t)n)
+			return -1;
+		return splice(w->pipe[0], NULL, w->fd, &position, n, 0);
+	case WRITE:
+		return pwrite(w->fd, w->buffer, n, at);
+	case APPEND:
+		return write(w->append, w->buffer, n);
+	case DIRECT:
+		return pread(w->direct, w->buffer, 65536, at & -65536);
+	default:
+		return pread(w->fd, w->buffer, n, at);
+	}
+}
+
+/* Where a call begins, and of how many bytes it is. */
+static uint64_t place(struct worker *w, enum kind kind, uint64_t *n)
+{
+	uint64_t at = any(w, SIZE - 300000);
+
+	*n = 1 + any(w, 300000);
+	switch (kind) {
+	case MAPPED:
+	case PAIR: /* of pages one after another, the second with read-ahead */
+		*n = page;
+		w->pair = w->kinds[kind].count % 2 ? w->pair + page : at & -page;
+		return w->pair;
+	case SEQUENTIAL:
+		*n = 1 + any(w, 70000);
+		return lseek(w->fd, 0, SEEK_CUR);
+	case END:
+		*n = 1000;
+		return lseek(w->fd, (off_t)SIZE - 1000, SEEK_SET);
+	case SPLICE:
+	case SPLICED_OUT: /* they fit into the pipe */
+		*n = 1 + any(w, 40000);
+		return at;
+	case APPEND:
+		*n = 1 + any(w, 20000);
+		return lseek(w->append, 0, SEEK_END);
+	default:
+		return at;
+	}
+}
+
 static void one(struct worker *w, enum kind kind)
 {
-	uint64_t at = any(w, SIZE - 300000), n = 1 + any(w, 300000);
-	const struct iovec v[2] = {{w->buffer, n / 3}, {w->buffer + n / 3, n - n / 3}};
-	uint64_t hits, before, pages;
-	ssize_t done = -1;
+	uint64_t hits = 0, pages, at, n;
+	ssize_t done;
 
 	/* Something is not in memory, now and then. */
 	if (!any(w, 3))
 		posix_fadvise(w->fd, any(w, SIZE) & -page, any(w, SIZE / 4), POSIX_FADV_DONTNEED);
-	if (kind == SEQUENTIAL || kind == END)
-		at = lseek(w->fd, kind == END ? (off_t)SIZE - 1000 : 0,
-			   kind == END ? SEEK_SET : SEEK_CUR);
-	if (kind == SEQUENTIAL)
-		n = 1 + any(w, 70000);
-	if (kind == END)
-		n = 1000;
-	if (kind == APPEND) {
-		at = lseek(w->append, 0, SEEK_END);
-		n = 1 + any(w, 20000);
-	}
+	at = place(w, kind, &n);
 	pages = (at + n - 1) / page - at / page + 1;
-	before = cached(w, 0, 0);
-	hits = cached(w, at, n);
-	switch (kind) {
-	case RANDOM:
-		done = pread(w->fd, w->buffer, n, at);
-		break;
-	case SEQUENTIAL:
-		done = read(w->fd, w->buffer, n);
-		break;
-	case END: /* less is read than what is asked for */
-		done = read(w->fd, w->buffer, 300000);
-		break;
-	case VECTOR:
-		done = preadv(w->fd, v, 2, at);
-		break;
-	case WRITE:
-		done = pwrite(w->fd, w->buffer, n, at);
-		break;
-	case APPEND:
-		done = write(w->append, w->buffer, n);
-		break;
-	case DIRECT:
-		done = pread(w->direct, w->buffer, 65536, at & -65536);
-		break;
-	}
+	look(w, OUTSIDE, 0, 0);
+	if (kind == APPEND)
+		hits = cached(w, at, n);
+	for (uint64_t i = at / page; i < at / page + pages && i < SIZE / page; i++)
+		hits += w->is_in[i];
+	done = call(w, kind, at, n);
 	if (done != (ssize_t)(kind == DIRECT ? 65536 : n))
 		die("%s: %zd of %llu bytes: %s", names[kind], done, (unsigned long long)n,
 		    strerror(errno));
@@ -113,7 +224,9 @@ static void one(struct worker *w, enum kind kind)
 		return;
 	w->kinds[kind].hits += hits;
 	w->kinds[kind].misses += pages - hits;
-	w->kinds[kind].ahead += cached(w, 0, 0) - before - (pages - hits);
+	w->kinds[kind].ahead += look(w, kind, at / page, pages);
+	if (kind == MAPPED && w->kinds[kind].count % 20 == 0)
+		touch(w);
 }
 
 static void make(struct worker *w)
@@ -124,8 +237,11 @@ static void make(struct worker *w)
 	w->fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	w->append = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
 	w->direct = open(name, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	w->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	w->buffer = aligned_alloc(4096, 1 << 20);
-	if (w->fd < 0 || w->append < 0 || w->direct < 0 || !w->buffer)
+	w->map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, w->fd, 0);
+	if (w->fd < 0 || w->append < 0 || w->direct < 0 || w->null < 0 || !w->buffer ||
+	    w->map == MAP_FAILED || pipe2(w->pipe, O_CLOEXEC))
 		die("%s: %s", name, strerror(errno));
 	memset(w->buffer, 7, 1 << 20);
 	for (uint64_t at = 0; at < SIZE; at += 1 << 20)
@@ -140,8 +256,6 @@ static void make(struct worker *w)
 
 static void *play(void *context)
 {
-	static const enum kind order[KINDS] = {SEQUENTIAL, RANDOM, VECTOR, DIRECT,
-					       END,        WRITE,  APPEND};
 	struct worker *w = context;
 
 	w->tid = own_tid();
@@ -150,14 +264,44 @@ static void *play(void *context)
 	pthread_barrier_wait(&all);
 	pthread_barrier_wait(&all);
 	for (int k = 0; k < KINDS; k++) {
-		rename_self(names[order[k]]);
+		rename_self(names[k]);
 		for (int i = 0; i < CALLS; i++)
-			one(w, order[k]);
+			one(w, k);
 	}
+	/* Something is to be left. */
+	rename_self(names[PAIR]);
+	if (fsync(w->fd) || posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED))
+		die("fsync: %s", strerror(errno));
+	for (int i = 0; i < 11; i++)
+		one(w, PAIR);
+	for (uint64_t i = 0; i < SIZE / page; i++)
+		if (w->ahead[i])
+			w->kinds[w->ahead[i] - 1].pending++;
 	rename_self("cached");
 	pthread_barrier_wait(&all);
 	pthread_barrier_wait(&all);
 	return NULL;
+}
+
+/* A read into memory that comes when the gate is open. */
+static void held(void)
+{
+	const int fd = open("held.data", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char *late = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fd < 0 || write(fd, "23", 2) != 2 || late == MAP_FAILED)
+		die("held.data: %s", strerror(errno));
+	unlink("held.data");
+	if (!userfault_begin(late, page, aligned_alloc(page, page), page, 0)) {
+		fprintf(stderr, "userfaultfd: %s\n", strerror(errno));
+		exit(WORKLOAD_SKIP);
+	}
+	reached("ready");
+	gate("go");
+	if (pread(fd, late, 2, 0) != 2)
+		die("pread: %s", strerror(errno));
+	report_begin();
+	report_end();
 }
 
 int main(int argc, char **argv)
@@ -169,6 +313,10 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		misuse("one argument is needed");
 	page = sysconf(_SC_PAGESIZE);
+	if (!strcmp(argv[1], "held")) {
+		held();
+		return 0;
+	}
 	n = parse_number(argv[1], "THREADS", 1, 64);
 	workers = calloc(n, sizeof(*workers));
 	if (!workers)
@@ -192,10 +340,14 @@ int main(int argc, char **argv)
 		for (int k = 0; k < KINDS; k++) {
 			put_row_of("function", workers[i].tid, names[k], "io",
 				   workers[i].kinds[k].count, 0);
-			put(",\"hits\":%llu,\"misses\":%llu,\"ahead\":%llu}",
+			put(",\"hits\":%llu,\"misses\":%llu,\"ahead\":%llu",
 			    (unsigned long long)workers[i].kinds[k].hits,
 			    (unsigned long long)workers[i].kinds[k].misses,
 			    (unsigned long long)workers[i].kinds[k].ahead);
+			put(",\"unused\":%llu,\"pending\":%llu,\"mapped\":%llu}",
+			    (unsigned long long)workers[i].kinds[k].unused,
+			    (unsigned long long)workers[i].kinds[k].pending,
+			    (unsigned long long)workers[i].mapped);
 		}
 	report_end();
 	return 0;

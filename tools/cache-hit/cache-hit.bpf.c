@@ -20,6 +20,7 @@ struct cache_thread {
 		__u64 low, high;
 	} runs[CACHE_RUNS];
 	__u64 n_runs, missed, ahead;
+	__u64 offset; /* where in memory the position is that the call updates; 0: none */
 };
 #define PLUMB_THREAD_OWN cache_thread
 #define PLUMB_KEY        struct syscall_key
@@ -27,25 +28,8 @@ struct cache_thread {
 #include <plumb/bpf/syscall/fd-key.bpf.h>
 #include <plumb/bpf/syscall/syscall-programs.bpf.h>
 #include <plumb/bpf/core/exit.bpf.h>
-#include <plumb/bpf/core/totals.bpf.h>
-
-/* By number, of both tables: CACHE_POSITION ... */
-const volatile __u8 cache_calls[2 * PLUMB_SYSCALLS] = {};
-
-/* Of the number of bytes in a page, set by the loader. */
-const volatile __u32 page_bits = 12;
-
-#define O_APPEND 00002000
-#if defined(__TARGET_ARCH_arm64)
-#define O_DIRECT 0200000
-#else
-#define O_DIRECT 00040000
-#endif
-
-static __always_inline __u32 call_kind(__u64 call)
-{
-	return syscall_kind(cache_calls, call, call >> 32);
-}
+#include "ahead.bpf.h"
+#include "call.bpf.h"
 
 static __always_inline __u64 smaller(__u64 a, __u64 b)
 {
@@ -63,14 +47,17 @@ static __always_inline __u64 behind(__u64 last)
 }
 
 /* The slot of a call's key; 0 is [other]. */
-static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct *task, __u32 cpu)
+static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct *task, __u32 error,
+				       __u32 cpu)
 {
 	struct syscall_key key = {};
 	struct plumb_cached_slot *cached;
 	__u64 var = plumb_config.by & PLUMB_BY_SYSCALL ? t->call : 0;
 
 	if (plumb_config.by & PLUMB_BY_CPU)
-		var |= (__u64)cpu << 40;
+		var |= (__u64)cpu << 45;
+	if (plumb_config.by & PLUMB_BY_ERRNO)
+		var |= (__u64)error << 33;
 	if (plumb_config.by & PLUMB_BY_FD)
 		var ^= t->own.fd;
 	cached = key_cached(t, var);
@@ -81,6 +68,8 @@ static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct
 		key.nr = t->call;
 		key.abi = t->call >> 32;
 	}
+	if (plumb_config.by & PLUMB_BY_ERRNO)
+		key.error = error;
 	if (plumb_config.by & PLUMB_BY_FD)
 		key.fd = t->own.fd;
 	return key_slot(cached, var, &key);
@@ -92,48 +81,6 @@ static __always_inline __u64 common(__u64 a_low, __u64 a_high, __u64 b_low, __u6
 	__u64 low = larger(a_low, b_low), high = smaller(a_high, b_high);
 
 	return high > low ? high - low : 0;
-}
-
-/* Not inlined: the registers are on its stack. */
-static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kind)
-{
-	__u64 values[6] = {}, size;
-	struct address_space *mapping;
-	struct cache_thread *own;
-	struct inode *inode;
-	struct file *file;
-	__u32 flags;
-
-	if (!t)
-		return 0;
-	own = &t->own;
-	syscall_read_arguments(return_registers((struct task_struct *)bpf_get_current_task()),
-			       call >> 32, values);
-	file = file_of((struct task_struct *)bpf_get_current_task(), values[0]);
-	if (!file)
-		return 0;
-	inode = BPF_CORE_READ(file, f_inode);
-	flags = BPF_CORE_READ(inode, i_mode) & S_IFMT;
-	if (flags != S_IFREG && flags != S_IFBLK)
-		return 0;
-	flags = BPF_CORE_READ(file, f_flags);
-	own->file = (__u64)file;
-	mapping = BPF_CORE_READ(file, f_mapping);
-	own->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
-	own->position = kind & CACHE_POSITION && (__s64)values[3] >= 0 ? values[3]
-			: kind & CACHE_WRITE && flags & O_APPEND
-				? BPF_CORE_READ(mapping, host, i_size)
-				: BPF_CORE_READ(file, f_pos);
-	size = values[2];
-	own->first = own->position >> page_bits;
-	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + size - 1) >> page_bits;
-	own->missed = own->ahead = own->n_runs = 0;
-	if (plumb_config.by & PLUMB_BY_FD) {
-		own->fd = fd_id(file);
-		if (!bpf_map_lookup_elem(&plumb_fds, &own->fd))
-			fd_remember((__u64)file, own->fd);
-	}
-	return 1;
 }
 
 static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
@@ -203,6 +150,37 @@ static __always_inline void folio_read(const void *address, __u64 *mapping, __u6
 		*pages = 1ULL << (BPF_CORE_READ(folio, _flags_1) & 63);
 }
 
+/* Not inlined: a key is on its stack. */
+static __noinline int mark_ahead(struct call_thread *t, __u64 low, __u64 high)
+{
+	struct cache_thread *own;
+	__u64 end;
+	__u32 row;
+
+	if (!t)
+		return 0;
+	own = &t->own;
+	/* Of buffers of unknown length all may be ahead until the call ends. */
+	end = own->last == ~0ULL ? own->first : own->last + 1;
+	if (low >= own->first && high <= end)
+		return 0;
+	row = 1 + call_slot(t, current_task(), 0, bpf_get_smp_processor_id());
+	ahead_mark(own->mapping, low, smaller(high, own->first), row);
+	ahead_mark(own->mapping, larger(low, end), high, row);
+	return 0;
+}
+
+/* Pages that traced threads added to the page cache in no traced call; by CPU. */
+__u64 cache_elsewhere[PLUMB_LEDGERS] = {};
+
+static __always_inline void added_elsewhere(struct task_struct *task, __u64 pages)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (plumb_live && filter_entry(task))
+		plumb_add(cache_elsewhere[cpu & (PLUMB_LEDGERS - 1)], pages);
+}
+
 SEC("raw_tp/mm_filemap_add_to_page_cache")
 int page_added(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -214,12 +192,14 @@ int page_added(struct bpf_raw_tracepoint_args *ctx)
 	if (!filter_thread(task))
 		return 0;
 	t = inflight_get(task);
-	if (!t || !t->start)
-		return 0;
-	own = &t->own;
 	folio_read((void *)ctx->args[0], &mapping, &index, &pages);
-	if (mapping != own->mapping)
+	if (!t || !t->start || mapping != t->own.mapping) {
+		added_elsewhere(task, pages);
 		return 0;
+	}
+	own = &t->own;
+	if (!((call_kind(t->call) - 1) & CACHE_WRITE))
+		mark_ahead(t, index, index + pages);
 	i = own->n_runs - 1;
 	if (own->n_runs && own->runs[i & (CACHE_RUNS - 1)].high == index) {
 		own->runs[i & (CACHE_RUNS - 1)].high += pages;
@@ -237,6 +217,38 @@ int page_added(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+SEC("raw_tp/mm_filemap_delete_from_page_cache")
+int page_removed(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 mapping, index, pages;
+
+	if (!ahead_any || !plumb_live)
+		return 0;
+	folio_read((void *)ctx->args[0], &mapping, &index, &pages);
+	ahead_set(mapping, index, index + pages, AHEAD_LOST);
+	return 0;
+}
+
+/* --- page faults: pages that are mapped count as used (6.12) --- */
+
+SEC("raw_tp/mm_filemap_map_pages")
+int pages_mapped(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (ahead_any && filter_thread(current_task()))
+		ahead_set(ctx->args[0], ctx->args[1], ctx->args[2] + 1, AHEAD_USED);
+	return 0;
+}
+
+SEC("raw_tp/mm_filemap_fault")
+int page_faults(struct bpf_raw_tracepoint_args *ctx)
+{
+	if (ahead_any && filter_thread(current_task()))
+		ahead_set(ctx->args[0], ctx->args[1], ctx->args[1] + 1, AHEAD_USED);
+	return 0;
+}
+
+/* --- ends of calls --- */
+
 /* Of the call that ends with RET > 0. */
 static __always_inline void count_pages(struct cache_thread *own, __u32 kind, long ret,
 					struct plumb_totals *totals)
@@ -246,8 +258,12 @@ static __always_inline void count_pages(struct cache_thread *own, __u32 kind, lo
 	__u64 pages, first, last, missed, in;
 	__u32 i;
 
-	if (!(kind & CACHE_POSITION))
+	if (own->offset) {
+		bpf_probe_read_user(&own->position, sizeof(own->position), (void *)own->offset);
+		own->position -= ret;
+	} else if (!(kind & CACHE_POSITION)) {
 		own->position = BPF_CORE_READ(file, f_pos) - ret;
+	}
 	last = (own->position + ret - 1) >> page_bits;
 	first = own->position >> page_bits;
 	pages = last - first + 1;
@@ -263,21 +279,19 @@ static __always_inline void count_pages(struct cache_thread *own, __u32 kind, lo
 	plumb_add(totals->counters[CACHE_HITS], pages - missed);
 	plumb_add(totals->counters[CACHE_MISSES], missed);
 	plumb_add(totals->counters[CACHE_AHEAD], own->ahead + own->missed - missed);
+	ahead_use(own->mapping, first, last + 1);
 }
 
 /* The exit of a call of a thread that has begun none in this trace. */
 static __always_inline void call_unmatched(struct task_struct *task, const struct syscall_end *e)
 {
-	__u64 values[6] = {}, call = syscall_word(syscall_end_nr(e), syscall_abi(task));
-	struct file *file;
-	__u32 type;
+	__u64 call = syscall_word(syscall_end_nr(e), syscall_abi(task));
+	struct cache_call c = {.kind = call_kind(call)};
 
-	if (!plumb_live || !call_kind(call) || !filter_entry(task))
+	if (!plumb_live || !c.kind-- || !filter_entry(task))
 		return;
-	syscall_read_arguments(return_registers(task), call >> 32, values);
-	file = file_of(task, values[0]);
-	type = file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
-	if (type == S_IFREG || type == S_IFBLK)
+	call_read(&c, call);
+	if (c.file)
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
@@ -294,7 +308,7 @@ static __always_inline void syscall_leaves(struct task_struct *task, const struc
 	}
 	t->start = 0;
 	error = e->ret < 0 ? -e->ret : 0;
-	totals = totals_of(call_slot(t, task, cpu), cpu);
+	totals = totals_of(call_slot(t, task, error, cpu), cpu);
 	if (!totals)
 		return;
 	totals_add_call(totals, error);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
+#include <plumb/inflight/inflight.h>
+#include <plumb/kernel/types.h>
 #include <plumb/syscalls/syscall-options.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "cache-hit.h"
@@ -27,8 +32,14 @@ static const struct {
 	{"writev", CACHE_WRITE | CACHE_VECTOR},
 	{"pwritev", CACHE_WRITE | CACHE_POSITION | CACHE_VECTOR},
 	{"pwritev2", CACHE_WRITE | CACHE_POSITION | CACHE_VECTOR},
+	{"sendfile", CACHE_SENDFILE},
+	{"splice", CACHE_SPLICE},
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
+
+/* The programs that are attached, and whether the kernel says which pages are mapped. */
+static struct cache_hit_bpf *programs;
+static bool has_faults;
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
@@ -38,7 +49,16 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "mm_filemap_add_to_page_cache");
+	if (!calibration)
+		programs = skel;
+	*bpf = PLUMB_BPF_OF(skel, "sys_enter", "sys_exit", "mm_filemap_add_to_page_cache",
+			    "mm_filemap_delete_from_page_cache");
+	if (has_faults) {
+		strcpy(bpf->hooks[4], "mm_filemap_map_pages");
+		strcpy(bpf->hooks[5], "mm_filemap_fault");
+	}
+	bpf_program__set_autoload(skel->progs.pages_mapped, has_faults);
+	bpf_program__set_autoload(skel->progs.page_faults, has_faults);
 	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
 			    (int32_t *)skel->rodata->fd_connects, calibration);
 	skel->rodata->page_bits = __builtin_ctzl(sysconf(_SC_PAGESIZE));
@@ -50,6 +70,112 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	}
 	return 0;
 }
+
+static int prepare(struct plumb_options *o)
+{
+	struct btf *btf = plumb_types_get(o->btf);
+
+	has_faults = btf && plumb_tracepoint_prototype(btf, "mm_filemap_map_pages");
+	plumb_kernel_btf_put(btf);
+	return plumb_fds_prepare(o);
+}
+
+/* ---- pages that were read ahead and are not used yet ---- */
+
+/* By slot of the row. */
+static uint64_t *unused;
+static uint32_t n_unused;
+
+/* Before each report. */
+static void count_unused(const struct plumb_run *run)
+{
+	static struct ahead_key keys[256];
+	static struct ahead_block blocks[256];
+	const int map = bpf_map__fd(programs->maps.ahead_blocks);
+	struct ahead_key next;
+	void *from = NULL;
+	uint32_t n = sizeof(keys) / sizeof(keys[0]), row;
+	int err = 0;
+
+	n_unused = programs->rodata->plumb_config.slots;
+	unused = unused ?: calloc(n_unused, sizeof(*unused));
+	if (!unused)
+		return;
+	memset(unused, 0, n_unused * sizeof(*unused));
+	for (; !err; from = &next) {
+		n = sizeof(keys) / sizeof(keys[0]);
+		err = bpf_map_lookup_batch(map, from, &next, keys, blocks, &n, NULL);
+		for (uint32_t i = 0; i < n * AHEAD_PAGES; i++) {
+			row = blocks[i / AHEAD_PAGES].rows[i % AHEAD_PAGES];
+			if (row && row <= n_unused)
+				unused[row - 1]++;
+		}
+	}
+}
+
+enum { ROW_UNUSED, ROW_PENDING };
+
+static double of_row(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	return id == ROW_UNUSED ? row->sum : row->slot < n_unused ? unused[row->slot] : 0;
+}
+
+static uint64_t elsewhere(void)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PLUMB_LEDGERS; i++)
+		sum += programs->bss->cache_elsewhere[i];
+	return sum;
+}
+
+static void print_footer(FILE *out)
+{
+	if (elsewhere())
+		fprintf(out,
+			"pages added to the page cache in no such call, as by page faults: %" PRIu64
+			"\n",
+			elsewhere());
+	if (programs->bss->ahead_untracked)
+		fprintf(out,
+			"pages read ahead that were not followed, for lack of room: %" PRIu64 "\n",
+			(uint64_t)programs->bss->ahead_untracked);
+}
+
+static void add_json(json_t *json, const struct plumb_report *r)
+{
+	json_object_set_new(json, "added_elsewhere", plumb_json_u64(elsewhere()));
+	json_object_set_new(json, "ahead_untracked",
+			    plumb_json_u64(programs->bss->ahead_untracked));
+}
+
+/* ---- calls that have not ended ---- */
+
+static void describe(const struct plumb_run *run, const struct plumb_state *state,
+		     struct plumb_flight *f)
+{
+	static int at;
+
+	if (!at)
+		at = plumb_states_offset(run->instance.bpf.object, "call_thread", "call");
+	f->what = plumb_state_word(state->value, at);
+}
+
+static void name_call(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+		      size_t size)
+{
+	plumb_syscall_name(f->what, f->what >> 32, text, size);
+}
+
+static const struct plumb_inflight inflight = {
+	.heading = "CALL",
+	.json = "syscall",
+	.state = "call_thread",
+	.describe = describe,
+	.name = name_call,
+};
+
+/* ---- columns ---- */
 
 static double hit_percent(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
@@ -71,12 +197,22 @@ static const struct plumb_column columns[] = {
 	{"ahead", PLUMB_COLUMN_COUNT,
 	 "The pages that the calls added to the page cache besides: read-ahead.",
 	 .id = CACHE_AHEAD},
+	{"unused", PLUMB_COLUMN_COUNT,
+	 "Of the pages read ahead, those that were removed from the page cache before a traced "
+	 "thread used them.",
+	 .id = ROW_UNUSED, .value = of_row},
+	{"pending", PLUMB_COLUMN_COUNT,
+	 "Of the pages read ahead, those that are in the page cache at the time of the report and "
+	 "that no traced thread has used.",
+	 .id = ROW_PENDING, .value = of_row},
 	{},
 };
 
 /* What ends is attached before what begins. */
-static const char *const raw_programs[] = {"raw_exit", "page_added", "raw_enter", NULL};
-static const char *const tp_programs[] = {"tp_exit", "page_added", "tp_enter", NULL};
+static const char *const raw_programs[] = {
+	"raw_exit", "page_removed", "pages_mapped", "page_faults", "page_added", "raw_enter", NULL};
+static const char *const tp_programs[] = {
+	"tp_exit", "page_removed", "pages_mapped", "page_faults", "page_added", "tp_enter", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -126,10 +262,11 @@ int main(int argc, char **argv)
 		.card.summary = "Count the pages that reads and writes found in the page cache, by "
 				"file, call and process, and the pages read ahead.",
 		.card.about =
-			"hooks:     raw tracepoints sys_enter, sys_exit (stable),\n"
-			"           mm_filemap_add_to_page_cache (stable-ish), or from 7.0 on\n"
-			"           tracepoints sys_enter, sys_exit\n"
-			"kernels:   6.18 locked down; x86_64\n"
+			"hooks:     raw tracepoints sys_enter, sys_exit (stable), or from 7.0 on\n"
+			"           tracepoints; raw tracepoints mm_filemap_add_to_page_cache,\n"
+			"           mm_filemap_delete_from_page_cache, mm_filemap_map_pages,\n"
+			"           mm_filemap_fault (the last two: 6.12; stable-ish)\n"
+			"kernels:   5.10, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 calls a second\n"
 			"cost:      measured at each start, see the footer\n",
 		.keys.fields = plumb_syscall_fields,
@@ -143,7 +280,11 @@ int main(int argc, char **argv)
 		.overhead.calibrate = calibrate,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
-		.lifecycle.prepare = plumb_fds_prepare,
+		.view.footer = print_footer,
+		.view.report_json = add_json,
+		.lifecycle.prepare = prepare,
+		.lifecycle.settle = count_unused,
+		.inflight = &inflight,
 	};
 
 	return plumb_main(argc, argv, &tool);

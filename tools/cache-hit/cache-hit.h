@@ -8,7 +8,21 @@
 #define CACHE_POSITION 1 /* the fourth is the position in the file */
 #define CACHE_VECTOR   2 /* the third is a number of buffers, not of bytes */
 #define CACHE_WRITE    4
-#define CACHE_CALL     8 /* it reads or writes */
+#define CACHE_SENDFILE 8  /* to, from, where its position is, bytes */
+#define CACHE_SPLICE   16 /* from, where its position is, to, where its position is, bytes */
 
-/* In plumb_totals.counters: pages. */
+/* In plumb_totals.counters: pages.  Its member sum has those that were read ahead and removed. */
 enum { CACHE_HITS, CACHE_MISSES, CACHE_AHEAD };
+
+/* Pages that were read ahead, and are in the page cache and not used yet. */
+#define AHEAD_PAGES  32    /* of a file, in a block; a power of two */
+#define AHEAD_BLOCKS 16384 /* with such pages, at most */
+
+struct ahead_key {
+	__u64 mapping; /* struct address_space */
+	__u64 block;
+};
+
+struct ahead_block {
+	__u32 rows[AHEAD_PAGES]; /* 1 + the slot of the row that read it ahead; 0: none */
+};

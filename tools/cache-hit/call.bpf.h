@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* call: the file of a call, and which of its pages the call asks for. */
+#pragma once
+
+#include <plumb/bpf/syscall/fd-key.bpf.h>
+#include "cache-hit.h"
+
+/* By number, of both tables: CACHE_POSITION ... */
+const volatile __u8 cache_calls[2 * PLUMB_SYSCALLS] = {};
+
+/* Of the number of bytes in a page, set by the loader. */
+const volatile __u32 page_bits = 12;
+
+#define O_APPEND 00002000
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 00040000
+#endif
+
+static __always_inline __u32 call_kind(__u64 call)
+{
+	return syscall_kind(cache_calls, call, call >> 32);
+}
+
+static __always_inline bool has_pages(struct file *file)
+{
+	__u32 type = file ? BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT : 0;
+
+	return type == S_IFREG || type == S_IFBLK;
+}
+
+/* What a call says in its arguments. */
+struct cache_call {
+	struct file *file; /* NULL: it has no page cache */
+	__u64 size;
+	__s64 position; /* negative: that of the file */
+	__u64 offset;   /* where the position is instead; 0: nowhere */
+	__u32 kind;
+};
+
+/* Not inlined: the registers are on its stack. */
+static __noinline int call_read(struct cache_call *c, __u64 call)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 values[6] = {}, fd;
+
+	syscall_read_arguments(return_registers(task), call >> 32, values);
+	fd = c->kind & CACHE_SENDFILE ? values[1] : values[0];
+	c->file = file_of(task, fd);
+	c->size = values[2];
+	c->position = c->kind & CACHE_POSITION ? values[3] : -1;
+	c->offset = 0;
+	if (c->kind & CACHE_SENDFILE) {
+		c->offset = values[2];
+		c->size = values[3];
+	}
+	if (c->kind & CACHE_SPLICE) {
+		c->offset = values[1];
+		c->size = values[4];
+		if (!has_pages(c->file)) { /* from a pipe to a file */
+			c->kind |= CACHE_WRITE;
+			c->file = file_of(task, values[2]);
+			c->offset = values[3];
+		}
+	}
+	if (!has_pages(c->file))
+		c->file = NULL;
+	return 0;
+}
+
+/* Whether the call is one on a file with pages. */
+static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kind)
+{
+	struct cache_call c = {.kind = kind};
+	struct address_space *mapping;
+	struct cache_thread *own;
+	struct file *file;
+	__u32 flags;
+
+	if (!t)
+		return 0;
+	own = &t->own;
+	call_read(&c, call);
+	file = c.file;
+	if (!file)
+		return 0;
+	flags = BPF_CORE_READ(file, f_flags);
+	own->file = (__u64)file;
+	mapping = BPF_CORE_READ(file, f_mapping);
+	own->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
+	own->offset = c.offset;
+	if (c.offset)
+		bpf_probe_read_user(&c.position, sizeof(c.position), (void *)c.offset);
+	own->position = c.position >= 0 ? c.position
+			: c.kind & CACHE_WRITE && flags & O_APPEND
+				? BPF_CORE_READ(mapping, host, i_size)
+				: BPF_CORE_READ(file, f_pos);
+	own->first = own->position >> page_bits;
+	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + c.size - 1) >> page_bits;
+	own->missed = own->ahead = own->n_runs = 0;
+	if (plumb_config.by & PLUMB_BY_FD) {
+		own->fd = fd_id(file);
+		if (!bpf_map_lookup_elem(&plumb_fds, &own->fd))
+			fd_remember((__u64)file, own->fd);
+	}
+	return 1;
+}
