@@ -25,6 +25,7 @@ test_targets() {
 	forbidden "raw tracepoint" k:nothing,r:sched_switch runq-latency --no-calibrate -d 0.1
 	forbidden "tracepoint by the name of the raw one" r:sched_switch func-count --no-calibrate -d 0.1 t:sched:sched_switch
 	forbidden "system call" s:getppid func-count --no-calibrate -d 0.1 t:syscalls:sys_enter_getppid
+	forbidden "arguments of system calls" s:execve process-life --arguments --no-calibrate -d 0.1
 	forbidden "system call, among many" s:getppid func-count --no-calibrate -d 0.1 't:syscalls:sys_enter_get*'
 	forbidden "user function" "u:$libc:malloc" func-count --no-calibrate -d 0.1 u:libc:malloc
 	cp "$libc" "$work/library.so"

@@ -17,11 +17,12 @@ run() {
 	start known lives known
 	attach of-known -c 'l-*,exe'
 	attach parents -c 'l-*,exe' -b process,parent
+	attach arguments -c 'l-*,exe' --arguments
 	attach not-these -c no-such-name
 	attached
 	open_gate known go
 	await 60 [ -e known.gates/done ]
-	detach of-known parents not-these
+	detach of-known parents arguments not-these
 	open_gate known end
 	finish known "$(cat known.pid)"
 
@@ -55,6 +56,10 @@ check() {
 				or error("\($r.key) \($r.cputime): own \(.cpu), rusage \(.rusage)"))' --slurpfile truth known.truth
 	holds "... of all that ended" of-known.json '$last.without_cpu == 0 and $last.began_before == 0'
 	holds "... whose parent is that which forked them" parents.json '[$last.rows[].key.parent] | unique == ["lives"]'
+	holds "with --arguments, rows have those of programs that were executed, escaped and cut" arguments.json '[$last.rows[] | select(.key.process == "exe") | {(.key.arguments): .count}] | add
+		== {("exe exit 7 a\\x20b \\x1b[7m\\\\ " + "x" * (200 - ("exe exit 7 a b " | length) - ("\u001b[7m\\ " | length)) + "..."): 7}'
+	holds "... and those of programs executed before the trace are not known" arguments.json '[$last.rows[] | select(.key.process != "exe").key.arguments] | unique == ["-"]'
+	holds "without it none are read" of-known.json 'all($last.rows[]; .key | has("arguments") | not)'
 	holds "a process of another name is not captured" not-these.json '$last.rows == [] and $last.ledger.recorded == 0'
 	sound "of processes" of-known.json
 	for storm in storm crowded; do

@@ -10,6 +10,7 @@
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
+#include "arguments.bpf.h"
 
 #define PF_KTHREAD        0x00200000 /* include/linux/sched.h */
 #define SIGNAL_GROUP_EXIT 4          /* include/linux/sched/signal.h */
@@ -33,8 +34,11 @@ int process_begins(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
 		count(cpu, threads);
-	else if (!(BPF_CORE_READ(child, flags) & PF_KTHREAD))
+	else if (!(BPF_CORE_READ(child, flags) & PF_KTHREAD)) {
 		count(cpu, began);
+		if (wants_arguments())
+			arguments_inherit((__u64)current_read(task, group_leader), (__u64)child);
+	}
 	return 0;
 }
 
@@ -43,8 +47,11 @@ int process_executes(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task();
 
-	if (plumb_live && filter_thread(task) && filter_entry(task))
-		count(bpf_get_smp_processor_id(), executed);
+	if (!plumb_live || !filter_thread(task) || !filter_entry(task))
+		return 0;
+	count(bpf_get_smp_processor_id(), executed);
+	if (wants_arguments())
+		arguments_read(task);
 	return 0;
 }
 
@@ -92,6 +99,8 @@ static __always_inline __u32 slot_of(struct task_struct *task, struct task_struc
 		BPF_CORE_READ_INTO(&key.parent, leader, real_parent, group_leader, comm);
 		name_trim((__u64 *)key.parent, 2);
 	}
+	if (wants_arguments())
+		key.arguments = arguments_of((__u64)leader);
 	return key_cpu_slot(task, &key, cpu);
 }
 
@@ -127,6 +136,8 @@ int process_ends(struct bpf_raw_tracepoint_args *ctx)
 	struct signal_struct *signal;
 	struct plumb_totals *totals;
 
+	if (wants_arguments())
+		bpf_map_delete_elem(&life_executed, &id);
 	slot = bpf_map_lookup_elem(&life_ended, &id);
 	if (!slot || *slot == NO_SLOT)
 		return 0;

@@ -5,6 +5,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <plumb/core/tracer.h>
+#include <plumb/guard/allowed.h>
+#include <plumb/kernel/map.h>
+
+#include <bpf/libbpf.h>
 
 #include "process-life.h"
 #include "process-life.skel.h"
@@ -26,10 +30,65 @@ static void format_status(const void *key, char *text, size_t size)
 		snprintf(text, size, "signal-%d", WTERMSIG(status));
 }
 
+/* Adds to TEXT, of which USED bytes are used; returns how many then are. */
+static size_t add_argument(const char *one, char *text, size_t used, size_t size)
+{
+	char escaped[4 * LIFE_ARGUMENTS + 1];
+
+	plumb_escape(escaped, one, sizeof(escaped));
+	for (const char *c = escaped; *c && used < size; c++)
+		used += *c == ' ' ? snprintf(text + used, size - used, "\\x20")
+				  : snprintf(text + used, size - used, "%c", *c);
+	return used;
+}
+
+/* "ls -l a\x20file": so an argument with a blank differs from two. */
+static void format_arguments(const void *key, char *text, size_t size)
+{
+	const struct life_key *k = key;
+	const int map = bpf_map__fd(programs->maps.life_texts);
+	char one[LIFE_ARGUMENTS + 1];
+	struct life_text kept;
+	size_t n, used = 0;
+
+	snprintf(text, size, "-");
+	if (!k->arguments || plumb_map_lookup(map, &k->arguments, &kept))
+		return;
+	n = kept.size < LIFE_ARGUMENTS ? kept.size : LIFE_ARGUMENTS;
+	for (size_t at = 0; at < n && used < size; at += strlen(one) + 1) {
+		snprintf(one, sizeof(one), "%.*s", (int)(n - at), kept.bytes + at);
+		if (at)
+			used += snprintf(text + used, size - used, " ");
+		if (used < size)
+			used = add_argument(one, text, used, size);
+	}
+	if (kept.size > LIFE_ARGUMENTS && used < size)
+		snprintf(text + used, size - used, "...");
+}
+
 static const struct plumb_field fields[] = {
 	{"status", LIFE_BY_STATUS, .format = format_status},
 	{PLUMB_FIELD("parent", LIFE_BY_PARENT, PLUMB_WORD, life_key, parent)},
+	{"arguments", LIFE_BY_ARGUMENTS, .format = format_arguments},
 };
+
+static bool arguments;
+
+/* clang-format off: one option per line */
+static const struct plumb_option options[] = {
+	{"arguments", 0, NULL,
+	 "also group by the arguments of the programs, which are not read otherwise", 30,
+	 .given = &arguments},
+	{0},
+};
+/* clang-format on */
+
+static void complete(struct plumb_options *o)
+{
+	if (arguments)
+		o->by |= LIFE_BY_ARGUMENTS;
+	arguments = o->by & LIFE_BY_ARGUMENTS;
+}
 
 /* The kernel samples which mode a CPU is in, unless it accounts for it, and measures their sum. */
 static double time_of_mode(int id, const struct plumb_report *r, const struct plumb_row *row)
@@ -89,6 +148,9 @@ static void print_footer(FILE *out)
 			"    of those that ended %" PRIu64 " had begun before the trace, %" PRIu64
 			" lack their CPU time\n",
 			(uint64_t)c.before, without_cpu(&c));
+	if (programs->bss->life_unkept_arguments)
+		fprintf(out, "    there was no room for the arguments of %" PRIu64 "\n",
+			(uint64_t)programs->bss->life_unkept_arguments);
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
@@ -100,18 +162,37 @@ static void add_json(json_t *json, const struct plumb_report *r)
 	json_object_set_new(json, "threads_began", plumb_json_u64(c.threads));
 	json_object_set_new(json, "began_before", plumb_json_u64(c.before));
 	json_object_set_new(json, "without_cpu", plumb_json_u64(without_cpu(&c)));
+	json_object_set_new(json, "without_arguments",
+			    plumb_json_u64(programs->bss->life_unkept_arguments));
 }
 
 /* --- the run --- */
 
+/* The policy forbids to look at arguments as it forbids the calls that have them. */
+static int check_allowed(void)
+{
+	char what[64];
+	int err = arguments ? plumb_allowed_name("s", "execve", what, sizeof(what)) : 0;
+
+	return err || !arguments ? err : plumb_allowed_name("s", "execveat", what, sizeof(what));
+}
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
-	struct process_life_bpf *skel = process_life_bpf__open_opts(plumb_open_opts());
+	struct process_life_bpf *skel;
+	int err = check_allowed();
 
+	if (err)
+		return err;
+	skel = process_life_bpf__open_opts(plumb_open_opts());
 	if (!skel)
 		return -errno;
 	if (!calibration)
 		programs = skel;
+	if (arguments) {
+		bpf_map__set_max_entries(skel->maps.life_texts, LIFE_TEXTS);
+		bpf_map__set_max_entries(skel->maps.life_executed, LIFE_ENDED);
+	}
 	*bpf = PLUMB_BPF_OF(skel, "sched_process_fork", "sched_process_exec", "sched_process_exit",
 			    "sched_process_free");
 	return 0;
@@ -163,6 +244,8 @@ int main(int argc, char **argv)
 			"kernels:   5.10, 6.1-rt, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: four per process, two per thread: 10 to 50,000 a second\n"
 			"cost:      see the footer\n",
+		.options.list = options,
+		.options.complete = complete,
 		.keys.fields = fields,
 		.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 		.keys.size = sizeof(struct life_key),

@@ -3,14 +3,15 @@
 #include "reading/memory.h"
 
 static const char *const known[] = {
-	"host",  "pid",    "tid",         "comm",  "process", "cgroup", "cpu",        "syscall",
-	"errno", "fd",     "func",        "ret",   "caller",  "file",   "path",       "fs",
-	"mount", "op",     "disk",        "part",  "flags",   "size",   "stage",      "event",
-	"cache", "asked",  "given",       "node",  "context", "state",  "waker",      "type",
-	"kind",  "area",   "raddr",       "rport", "laddr",   "lport",  "container",  "pod",
-	"netns", "label",  "cgroup_id",   "start", "lock",    "owner",  "owner-call", "handler",
-	"phase", "status", "parent",      "order", "gfp",     "drop",   "result",     "listener",
-	"word",  "stack",  "waker-stack",
+	"host",      "pid",    "tid",         "comm",      "process",    "cgroup",  "cpu",
+	"syscall",   "errno",  "fd",          "func",      "ret",        "caller",  "file",
+	"path",      "fs",     "mount",       "op",        "disk",       "part",    "flags",
+	"size",      "stage",  "event",       "cache",     "asked",      "given",   "node",
+	"context",   "state",  "waker",       "type",      "kind",       "area",    "raddr",
+	"rport",     "laddr",  "lport",       "container", "pod",        "netns",   "label",
+	"cgroup_id", "start",  "lock",        "owner",     "owner-call", "handler", "phase",
+	"status",    "parent", "order",       "gfp",       "drop",       "result",  "listener",
+	"word",      "stack",  "waker-stack", "arguments",
 };
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
