@@ -19,6 +19,7 @@ kfuncs='[a-z_]*(_from_user|_read_user|_user_str|_user_task|_user_dynptr)[a-z_]*'
 
 # OBJECT, helper: what for.
 allowed=$(sed 's/:.*//' <<-'END' | sort
+cache-hit probe_read_user: where in its file a call of sendfile or splice begins, 8 bytes
 cpu-profile probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
@@ -34,6 +35,7 @@ futex-latency get_stack: addresses of the user stack
 lock-latency get_stack: addresses of the kernel stack: places that wait
 offcpu-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 offcpu-time get_stack: addresses of the user stack
+process-life probe_read_user: the arguments of a program, 200 bytes, if they are asked for (--arguments)
 skb-alloc-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice probe_read_user: a test's
