@@ -55,15 +55,21 @@ static __always_inline void name_listener(struct accept_listener *l, const struc
 	}
 	address = BPF_CORE_READ((const struct unix_sock *)sk, addr);
 	length = address ? BPF_CORE_READ(address, len) - 2 : 0; /* behind the family */
-	if (!length || length > ACCEPT_PATH)
+	if (!length)
 		return;
+	if (length > ACCEPT_PATH) /* the longest path, and a NUL */
+		length = ACCEPT_PATH;
 	bpf_probe_read_kernel(l->path, length,
 			      (void *)address + bpf_core_field_offset(struct unix_address, name) +
 				      2);
 	l->path_length = length;
 }
 
-/* Those that wait in the queue, and what was dropped since none had room in it. */
+/*
+ * Those that wait in the queue, and what was dropped since none had room in it.  Others can have
+ * come since the one that was accepted left it, so with that it can be one more than there is room
+ * for.
+ */
 static __always_inline void measure_listener(struct accept_listener *l, const struct sock *sk)
 {
 	__u32 waiting = l->family == SOCKET_UNIX ? BPF_CORE_READ(sk, sk_receive_queue.qlen)
@@ -71,8 +77,10 @@ static __always_inline void measure_listener(struct accept_listener *l, const st
 
 	l->backlog = BPF_CORE_READ(sk, sk_max_ack_backlog);
 	l->drops = BPF_CORE_READ(sk, sk_drops.counter);
-	if (waiting + 1 > l->longest)
-		l->longest = waiting + 1;
+	if (waiting <= l->backlog)
+		waiting++;
+	if (waiting > l->longest)
+		l->longest = waiting;
 }
 
 /* The inode of the listening socket SK; 0: not known. */
@@ -144,7 +152,10 @@ PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
 	s.start = bpf_ktime_get_ns();
 	s.family = socket_family(sk);
 	s.lport = socket_local_port(sk);
+	s.rport = socket_remote_port(sk);
+	ends_address(sk, &s.laddr, false);
 	ends_address(sk, &s.raddr, true);
+	s.netns = ends_netns(sk);
 	keep(sk, &s, copy);
 	return 0;
 }
@@ -168,18 +179,33 @@ static __always_inline int connect_begins(long fd)
 	return 0;
 }
 
-/* It was refused, interrupted, or found no room in the queue. */
+/* It is in the queue: the other end has the name of the listening socket, and its process. */
+static __noinline int name_queued(const struct sock *sk, struct accept_state *s)
+{
+	const struct unix_sock *peer = (const void *)BPF_CORE_READ((struct unix_sock *)sk, peer);
+	struct accept_listener l = {.family = SOCKET_UNIX};
+	__u64 id = (__u64)BPF_CORE_READ(peer, addr);
+
+	name_listener(&l, (const struct sock *)peer);
+	if (!s || !id || bpf_map_update_elem(&accept_listeners, &id, &l, BPF_ANY))
+		return 0;
+	s->listener = id;
+	s->pid = socket_peer_pid(sk);
+	return 0;
+}
+
+/* Else it was refused, interrupted, or found no room in the queue. */
 static __always_inline int connect_ends(long result)
 {
 	struct accept_state *s;
 	const struct sock *sk;
 
-	if (result >= 0)
-		return 0;
 	sk = accept_socket(first_argument());
 	s = is_unix_stream(sk) ? state_of(sk) : NULL;
 	if (!s)
 		return 0;
+	if (result >= 0)
+		return name_queued(sk, s);
 	forget(sk, s);
 	if (!filter_rejects_threads())
 		ledger_add(bpf_get_smp_processor_id(), began, -1);
@@ -196,6 +222,8 @@ static __noinline int record(const struct sock *sk, __u64 listener, __u64 ns)
 
 	if (socket_family(sk) != SOCKET_UNIX)
 		ends_fill(&key.ends, sk, false);
+	else if (plumb_config.by & TCP_BY_NETNS)
+		key.ends.netns = ends_netns(sk);
 	if (plumb_config.by & ACCEPT_BY_LISTENER)
 		key.listener = listener;
 	hist_record(key_cpu_slot(task, &key, cpu), cpu, ns, 0, false);

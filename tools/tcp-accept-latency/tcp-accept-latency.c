@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <plumb/bpf/core/copies.h>
 #include <plumb/core/inflight.h>
+#include <plumb/core/json.h>
 #include <plumb/core/run.h>
+#include <plumb/core/text.h>
 #include <plumb/core/tracer.h>
 #include <plumb/functions/copies.h>
 #include <plumb/inflight/inflight.h>
@@ -13,9 +15,9 @@
 #include <plumb/net/counters.h>
 #include <plumb/net/ends.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "queued.h"
 #include "tcp-accept-latency.h"
 
 #include "tcp-accept-latency.skel.h"
@@ -24,28 +26,32 @@
 
 static int listeners = -1; /* the map */
 
-static bool find_listener(const void *key, struct accept_listener *l)
+static bool find_listener(uint64_t id, struct accept_listener *l)
 {
-	const uint64_t id = ((const struct accept_key *)key)->listener;
-
 	return id && listeners >= 0 && !plumb_map_lookup(listeners, &id, l);
+}
+
+static const char *format_endpoint(const struct tcp_address *a, uint32_t port, char *text,
+				   size_t size)
+{
+	char address[TCP_ADDRESS_TEXT];
+
+	tcp_format_address(a, address, sizeof(address));
+	snprintf(text, size, strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, port);
+	return text;
 }
 
 /* "127.0.0.1:80", "[::]:80", "/run/x.sock", "@abstract". */
 static void format_listener(const void *key, char *text, size_t size)
 {
-	char address[TCP_ADDRESS_TEXT];
 	struct accept_listener l;
 
-	if (!find_listener(key, &l)) {
+	if (!find_listener(((const struct accept_key *)key)->listener, &l))
 		snprintf(text, size, "unknown");
-	} else if (l.family == AF_UNIX) {
-		snprintf(text, size, "%s%.*s", l.path_length && !*l.path ? "@" : "",
-			 (int)l.path_length - !*l.path, l.path + !*l.path);
-	} else {
-		tcp_format_address(&l.address, address, sizeof(address));
-		snprintf(text, size, strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, l.port);
-	}
+	else if (l.family == AF_UNIX)
+		plumb_unix_name(text, l.path, l.path_length, size);
+	else
+		format_endpoint(&l.address, l.port, text, size);
 }
 
 static const struct plumb_field fields[] = {
@@ -60,7 +66,7 @@ static double of_listener(int id, const struct plumb_report *r, const struct plu
 	struct accept_listener l;
 
 	if (!(r->run->options.by & ACCEPT_BY_LISTENER) || !row->slot ||
-	    !find_listener(row->key, &l))
+	    !find_listener(((const struct accept_key *)row->key)->listener, &l))
 		return NAN;
 	if (id == DROPS)
 		return l.family == AF_UNIX ? NAN : (double)(l.drops - l.drops_before);
@@ -85,13 +91,14 @@ static const struct plumb_column columns[] = {
 
 /* --- the kernel's own counters, of the whole trace --- */
 
-static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", -1, 0, 0};
-static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", -1, 0, 0};
+static struct net_counter overflows = {"netstat", "TcpExt:", "ListenOverflows", .fd = -1};
+static struct net_counter drops = {"netstat", "TcpExt:", "ListenDrops", .fd = -1};
 
 static int prepare(struct plumb_options *o)
 {
 	net_counter_begin(&overflows, o);
 	net_counter_begin(&drops, o);
+	queued_prepare(o);
 	return 0;
 }
 
@@ -105,12 +112,12 @@ static void settle(const struct plumb_run *run)
 static void print_footer(FILE *out)
 {
 	const int64_t n = net_counter_grown(&overflows);
+	char whose[64];
 
 	if (n >= 0)
-		fprintf(out,
-			"of the network namespace: ListenOverflows %" PRId64
-			", ListenDrops %" PRId64 "\n",
-			n, net_counter_grown(&drops));
+		fprintf(out, "of %s: ListenOverflows %" PRId64 ", ListenDrops %" PRId64 "\n",
+			net_counter_whose(&overflows, whose, sizeof(whose)), n,
+			net_counter_grown(&drops));
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
@@ -122,58 +129,58 @@ static void add_json(json_t *json, const struct plumb_report *r)
 
 /* --- in flight --- */
 
-static bool selects; /* by thread: who will accept a connection is not known */
-
-static void complete(struct plumb_options *o)
+static bool format_queued(const struct queued *q, char *text, size_t size)
 {
-	selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
-}
+	struct accept_listener l;
+	bool is_known = q->is_known;
 
-/* For their names; plumb_flight.what is an index. */
-static struct accept_state *listed;
-static size_t n_listed;
-
-static void read_states(const struct plumb_run *run, struct plumb_flights *to)
-{
-	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "accept_states");
-	uint64_t id, *previous = NULL;
-	struct accept_state *s;
-
-	n_listed = 0;
-	if (!listed)
-		listed = calloc(ACCEPT_STATES, sizeof(*listed));
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (!selects && listed && n_listed < ACCEPT_STATES &&
-	       !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		s = &listed[n_listed];
-		if (!plumb_map_lookup(map, &id, s) && s->start)
-			plumb_flights_add(to, &(struct plumb_flight){.start = s->start,
-								     .what = n_listed++,
-								     .kernel = PLUMB_NO_STACK,
-								     .user = PLUMB_NO_STACK});
+	if (is_known) {
+		format_endpoint(&q->listener, q->state.lport, text, size);
+	} else if (q->state.family == AF_UNIX) {
+		is_known = find_listener(q->state.listener, &l);
+		if (is_known)
+			plumb_unix_name(text, l.path, l.path_length, size);
 	}
+	return is_known;
 }
 
-static void name_state(const struct plumb_run *run, const struct plumb_flight *f, char *text,
-		       size_t size)
+static void name_queued(const struct plumb_run *run, const struct plumb_flight *f, char *text,
+			size_t size)
 {
-	const struct accept_state *s = &listed[f->what];
-	char address[TCP_ADDRESS_TEXT];
+	const struct queued *q = queued_at(f->what);
+	char to[256], from[TCP_ADDRESS_TEXT];
+	const bool is_known = format_queued(q, to, sizeof(to));
 
 	(void)run;
-	if (s->family == AF_UNIX)
-		snprintf(text, size, "unix");
+	if (q->state.family == AF_UNIX)
+		snprintf(text, size, "unix%s%s", is_known ? " to " : "", is_known ? to : "");
+	else if (is_known)
+		snprintf(text, size, "from %s to %s",
+			 tcp_format_address(&q->state.raddr, from, sizeof(from)), to);
 	else
 		snprintf(text, size, "from %s to port %u",
-			 tcp_format_address(&s->raddr, address, sizeof(address)), s->lport);
+			 tcp_format_address(&q->state.raddr, from, sizeof(from)), q->state.lport);
+}
+
+static void add_queued(const struct plumb_run *run, const struct plumb_flights *f,
+		       const struct plumb_flight *one, json_t *j)
+{
+	char text[512];
+
+	(void)run, (void)f;
+	json_object_set_new(j, "listener",
+			    format_queued(queued_at(one->what), text, sizeof(text))
+				    ? plumb_json_text(text)
+				    : json_null());
 }
 
 static const struct plumb_inflight inflight = {
 	.heading = "CONNECTION",
 	.json = "connection",
-	.read_rest = read_states,
-	.name = name_state,
+	.read_rest = queued_read,
+	.unledgered = true, /* with -p */
+	.name = name_queued,
+	.add_json = add_queued,
 };
 
 /* --- the programs --- */
@@ -258,7 +265,6 @@ static struct plumb_tool tool = {
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: five or six per connection: 10 to 100,000 a second\n"
 		      "cost:      see the footer\n",
-	.options.complete = complete,
 	.keys.fields = fields,
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct accept_key),

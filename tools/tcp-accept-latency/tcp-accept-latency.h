@@ -21,14 +21,21 @@ _Static_assert(sizeof(struct accept_key) == 104, "no hidden padding in a hash ke
 
 /* A connection that nobody has accepted yet, by its socket; of unix sockets by that of the peer. */
 struct accept_state {
-	__u64 start; /* ns, CLOCK_MONOTONIC; 0: it was accepted, or is gone */
+	__u64 start;    /* ns, CLOCK_MONOTONIC; 0: it was accepted, or is gone */
+	__u64 listener; /* of unix sockets: its name, as key of a listening socket; 0: not known yet
+			 */
 	__u32 family;
-	__u16 lport, pad;
-	struct tcp_address raddr;
+	__u16 lport, rport;
+	struct tcp_address laddr, raddr;
+	__u32 netns;
+	__u32 pid; /* of unix sockets: the process that called listen(); 0: not known */
 };
-_Static_assert(sizeof(struct accept_state) == 32, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct accept_state) == 64, "no hidden padding in a map's value");
 
-/* A listening socket, by its inode, as it was when a connection was accepted last. */
+/*
+ * A listening socket, by its inode, as it was when a connection was accepted last; of a unix socket
+ * also its name alone, by the kernel's address of that.
+ */
 struct accept_listener {
 	__u32 family, path_length;
 	struct tcp_address address;

@@ -13,11 +13,11 @@
 #include <plumb/bpf/net/state-copies.bpf.h>
 
 /* include/net/tcp_states.h, include/linux/net.h */
-#define STATE_ESTABLISHED 1
-#define STATE_SYN_SENT    2
-#define STATE_SYN_RECV    3
-#define STATE_CLOSE       7
-#define SOCKET_CONNECTING 2 /* SS_CONNECTING */
+#define STATE_ESTABLISHED  1
+#define STATE_SYN_SENT     2
+#define STATE_SYN_RECV     3
+#define STATE_CLOSE        7
+#define SOCKET_UNCONNECTED 1 /* SS_UNCONNECTED */
 
 PLUMB_MAP(connect_states, HASH, CONNECT_STATES, __u64, struct connect_state);
 
@@ -78,9 +78,10 @@ static __always_inline __u32 result_of(const struct sock *sk, __u32 state)
 	error = BPF_CORE_READ(sk, sk_err);
 	if (error > 0)
 		return error;
-	/* connect() is under way until it has sent the SYN. */
-	return BPF_CORE_READ(sk, sk_socket, state) == SOCKET_CONNECTING ? CONNECT_CLOSED
-									: CONNECT_FAILED;
+	/* Until connect() has sent the SYN.  What gives up can have changed it since: shutdown().
+	 */
+	return BPF_CORE_READ(sk, sk_socket, state) == SOCKET_UNCONNECTED ? CONNECT_FAILED
+									 : CONNECT_CLOSED;
 }
 
 static __noinline int record(const struct sock *sk, const struct connect_state *s, __u32 result,

@@ -11,7 +11,7 @@
 #define CONNECT_STATES 32768
 
 /* Results that are no errno. */
-#define CONNECT_CLOSED 4096 /* the process gave up: it closed the socket */
+#define CONNECT_CLOSED 4096 /* the process gave up: close(), shutdown(), AF_UNSPEC */
 #define CONNECT_FAILED 4097 /* connect() failed itself: no port was free, no memory, ... */
 
 struct connect_key {

@@ -8,6 +8,9 @@
 #include "tcp-retransmits.h"
 #include <plumb/bpf/net/ends.bpf.h>
 
+/* What a reason says; by number, of those below RESENT_REASONS. */
+const volatile __u8 resent_verdicts[RESENT_REASONS] = {};
+
 struct resent_drop resent_drops[RESENT_DROPS] = {};
 static __u32 resent_next[1 << RESENT_SET_BITS] = {};
 __u64 resent_dropped = 0; /* segments that were kept there */
@@ -46,6 +49,61 @@ static __always_inline void drops_add(const struct resent_drop *d)
 	atomic_add(&resent_dropped, 1);
 }
 
+/* --- copies of what may have arrived --- */
+
+/*
+ * Of segments that were sent again although no drop of them was seen, an identity each.  The copy
+ * can be one too many: TCP then discards it, which is no loss.
+ */
+static __u64 resent_copies[1 << RESENT_COPY_BITS] = {};
+
+static __always_inline __u64 drops_copy(__u64 id, __u32 seq)
+{
+	return (id ^ seq) * 0x9e3779b97f4a7c15ULL | 1; /* Knuth, vol. 3, 6.4; never 0 */
+}
+
+static __always_inline __u64 *drops_copy_at(__u64 copy)
+{
+	__u64 at = copy >> (64 - RESENT_COPY_BITS);
+
+	barrier_var(at); /* keeps the mask last, which the verifier of 5.10 needs */
+	return &resent_copies[at & ((1 << RESENT_COPY_BITS) - 1)];
+}
+
+/* Notes whether the segment, which is sent again, is LOST: a drop of it was seen. */
+static __always_inline void drops_note_copy(__u64 id, __u32 seq, bool lost)
+{
+	__u64 copy = drops_copy(id, seq), *at = drops_copy_at(copy);
+
+	if (!lost)
+		*at = copy;
+	else if (*at == copy)
+		*at = 0;
+}
+
+static __always_inline bool drops_is_copy(__u64 id, __u32 seq)
+{
+	__u64 copy = drops_copy(id, seq);
+
+	return *drops_copy_at(copy) == copy;
+}
+
+/* Whether D, freed for REASON (0: none), is a loss. */
+static __always_inline bool drops_is_loss(const struct resent_drop *d, __u32 reason)
+{
+	__u8 verdict = RESENT_AMBIGUOUS;
+
+	if (reason) {
+		barrier_var(reason);
+		verdict = reason < RESENT_REASONS ? resent_verdicts[reason] : RESENT_LOSS;
+	}
+	if (verdict == RESENT_AMBIGUOUS)
+		return !d->received || !drops_is_copy(d->id, d->seq);
+	return verdict == RESENT_LOSS;
+}
+
+/* --- what was dropped before it was sent again --- */
+
 /* 1 if A is negative, else 0: computed, since the verifier would follow both values. */
 static __always_inline __u64 drops_negative(__u32 a)
 {
@@ -53,11 +111,11 @@ static __always_inline __u64 drops_negative(__u32 a)
 }
 
 /*
- * Return the number, from 1 on, of the latest drop of bytes of which now LENGTH from SEQ on are
- * retransmitted, for the first time since; 0: none is known.  A packet of several segments is
- * retransmitted in parts.  Not static: so the verifier sees it once.
+ * Return the number, from 1 on, of the latest drop before the time BEFORE of bytes of which now
+ * LENGTH from SEQ on are retransmitted, for the first time since; 0: none is known.  A packet of
+ * several segments is retransmitted in parts.  Not static: so the verifier sees it once.
  */
-__noinline int drops_find(__u64 id, __u32 seq, __u32 length)
+__noinline int drops_find(__u64 id, __u32 seq, __u32 length, __u64 before)
 {
 	__u64 latest = 0, found = 0, other, is;
 	struct resent_drop *d;
@@ -68,7 +126,8 @@ __noinline int drops_find(__u64 id, __u32 seq, __u32 length)
 		other = d->id ^ id;
 		offset = seq - d->seq;
 		is = (((other | -other) >> 63) ^ 1) & ((latest - d->time) >> 63) &
-		     drops_negative(offset - d->length) & drops_negative(d->sent - offset - length);
+		     ((d->time - before) >> 63) & drops_negative(offset - d->length) &
+		     drops_negative(d->sent - offset - length);
 		barrier_var(is);
 		latest += (d->time - latest) * is;
 		found += (way + 1 - found) * is;
@@ -77,11 +136,13 @@ __noinline int drops_find(__u64 id, __u32 seq, __u32 length)
 }
 
 /* The same; notes that it was retransmitted.  NULL: none is known. */
-static __always_inline struct resent_drop *drops_join(__u64 id, __u32 seq, __u32 length)
+static __always_inline struct resent_drop *drops_join(__u64 id, __u32 seq, __u32 length,
+						      __u64 before)
 {
-	int found = drops_find(id, seq, length);
+	int found = drops_find(id, seq, length, before);
 	struct resent_drop *d;
 
+	drops_note_copy(id, seq, found > 0);
 	if (found <= 0)
 		return NULL;
 	d = drops_at(id, found - 1);
@@ -157,5 +218,6 @@ static __always_inline bool drops_read(const struct sk_buff *skb, struct resent_
 	d->id = drops_id(&p.from, &p.to, bpf_ntohs(tcp.source), bpf_ntohs(tcp.dest));
 	d->seq = bpf_ntohl(tcp.seq);
 	d->length = length;
+	d->received = data > at;
 	return true;
 }

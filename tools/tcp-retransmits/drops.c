@@ -19,8 +19,7 @@
 #include "tcp-retransmits.h"
 
 /* By number, without the prefix; above, reasons of other subsystems have no names here. */
-#define REASONS 512
-static char *names[REASONS];
+static char *names[RESENT_REASONS];
 
 static void read_names(const struct btf *btf)
 {
@@ -33,7 +32,7 @@ static void read_names(const struct btf *btf)
 		const __u32 number = btf_enum(t)[i].val;
 
 		name = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
-		if (number < REASONS && !names[number] &&
+		if (number < RESENT_REASONS && !names[number] &&
 		    !strncmp(name, prefix, sizeof(prefix) - 1))
 			names[number] = strdup(name + sizeof(prefix) - 1);
 	}
@@ -49,6 +48,23 @@ int drops_prepare(const char *file)
 	read_names(btf);
 	plumb_kernel_btf_put(btf);
 	return 0;
+}
+
+/*
+ * What TCP frees in its own right can be a copy of what it has.  Data that it has for sure are in
+ * some of its reasons.
+ */
+void drops_judge(uint8_t verdicts[RESENT_REASONS])
+{
+	static const char *const copies[] = {"TCP_OLD_DATA", "TCP_OLD_SEQUENCE", "TCP_OFOMERGE"};
+
+	for (size_t i = 0; i < RESENT_REASONS; i++) {
+		if (names[i] && !strncmp(names[i], "TCP_", 4))
+			verdicts[i] = RESENT_AMBIGUOUS;
+		for (size_t j = 0; names[i] && j < sizeof(copies) / sizeof(*copies); j++)
+			if (!strcmp(names[i], copies[j]))
+				verdicts[i] = RESENT_COPY;
+	}
 }
 
 static const struct bpf_object *used;
@@ -68,7 +84,7 @@ void drops_format(uint64_t why, char *text, size_t size)
 	} else if (RESENT_IS_ADDRESS(why)) {
 		plumb_symbolize_caller(why, &f);
 		snprintf(text, size, "%s", f.function ?: "unknown");
-	} else if (why < REASONS && names[why]) {
+	} else if (why < RESENT_REASONS && names[why]) {
 		snprintf(text, size, "%s", names[why]);
 	} else {
 		snprintf(text, size, "%#" PRIx64, why);

@@ -7,10 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tcp-retransmits.h"
+
 struct bpf_object;
 
 /* Reads the kernel's names of reasons, from its types or those in FILE; 0 or -errno. */
 int drops_prepare(const char *file);
+
+/* Sets enum resent_verdict of each reason, for the program, by its name. */
+void drops_judge(uint8_t verdicts[RESENT_REASONS]);
 
 /* As plumb_lifecycle.fill: takes the loaded OBJECT, whose drops the others read. */
 int drops_use(struct bpf_object *object);

@@ -49,6 +49,7 @@ struct resent {
 	__u64 first; /* ns: when the data were sent, or what was sent shortly before; 0: not known
 		      */
 	__u64 rtt;   /* ns; 0: not known */
+	__u64 began; /* ns: what was dropped later is this one itself, on its way out */
 	__u32 seq, length;
 	__u32 segments; /* in it */
 	__u32 total;    /* that the connection has sent again, or tried to */
@@ -136,7 +137,7 @@ static __noinline int resent_record(struct resent *r, const struct sock *owner, 
 		ledger_count(bpf_get_smp_processor_id(), rescued);
 	if (filter_is_over() || (resent_owners && !owners_find(owner, &key.who)))
 		return 0;
-	drop = drops_join(r->id, r->seq, r->length);
+	drop = drops_join(r->id, r->seq, r->length, r->began);
 	since = drop ? drop->time : since ?: r->first;
 	if (drop && plumb_config.by & RESENT_BY_DROP)
 		key.drop = drop->why;
@@ -195,6 +196,7 @@ PROGRAM_COPIES(segment_resent, "raw_tp/tcp_retransmit_skb")
 	r.kind = resent_kind((const struct inet_connection_sock *)sk, r.state);
 	r.first = resent_first(tp, r.state, r.now);
 	r.rtt = (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
+	r.began = BPF_CORE_READ(tp, tcp_clock_cache); /* since it was decided to send it */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___err, err))
 		r.failed = (__s32)argument_at(ctx, 2) < 0;
 	return resent_record(&r, sk, copy);
@@ -220,6 +222,8 @@ PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
 		.kind = RESENT_SYNACK,
 	};
 
+	r.began = r.now; /* the kernel does not tell of one that was dropped on its way out */
+
 	return resent_record(&r, sk, copy);
 }
 
@@ -227,6 +231,7 @@ SEC("raw_tp/kfree_skb")
 int segment_dropped(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct resent_drop d = {.why = ctx->args[1], .time = bpf_ktime_get_ns()};
+	__u32 reason = 0;
 
 	if (!drops_read((const struct sk_buff *)ctx->args[0], &d))
 		return 0;
@@ -234,8 +239,9 @@ int segment_dropped(struct bpf_raw_tracepoint_args *ctx)
 	if (bpf_core_type_exists(enum skb_drop_reason) &&
 	    (__u32)ctx->args[2] >
 		    bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
-		d.why = (__u32)ctx->args[2];
-	drops_add(&d);
+		d.why = reason = (__u32)ctx->args[2];
+	if (drops_is_loss(&d, reason))
+		drops_add(&d);
 	return 0;
 }
 

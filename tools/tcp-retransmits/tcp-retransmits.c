@@ -93,6 +93,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "tcp_retransmit_skb", "tcp_retransmit_synack", "kfree_skb");
+	drops_judge((uint8_t *)skel->rodata->resent_verdicts);
 	follow_owners(bpf, skel, copies);
 	plumb_copies_limit(bpf->object, "segment_resent", copies);
 	plumb_copies_limit(bpf->object, "synack_resent", copies);
@@ -145,10 +146,12 @@ static const struct plumb_column columns[] = {
 static void print_footer(FILE *out)
 {
 	const int64_t segments = net_counter_grown(&counter);
+	char whose[64];
 
 	drops_print(out);
 	if (segments >= 0)
-		fprintf(out, "RetransSegs of the network namespace: %" PRId64 "\n", segments);
+		fprintf(out, "RetransSegs of %s: %" PRId64 "\n",
+			net_counter_whose(&counter, whose, sizeof(whose)), segments);
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)

@@ -36,10 +36,20 @@ struct resent_drop {
 	__u64 id; /* made of addresses and ports; 0: none */
 	__u64 why, time;
 	__u32 seq, length;
-	__u32 sent; /* of these bytes, how many were retransmitted since */
-	__u32 pad;
+	__u32 sent;     /* of these bytes, how many were retransmitted since */
+	__u32 received; /* 1: TCP had it, so that it can be a copy */
 };
 _Static_assert(sizeof(struct resent_drop) == 40, "no hidden padding");
+
+/* What it means that a segment is freed for a reason. */
+enum resent_verdict {
+	RESENT_LOSS,
+	RESENT_AMBIGUOUS, /* TCP's: of a copy of what it has, nothing is lost */
+	RESENT_COPY,      /* of a copy only */
+};
+
+#define RESENT_REASONS   512 /* above, those of other subsystems */
+#define RESENT_COPY_BITS 14
 
 /* Drops that are kept: the latest of each set, to which connections belong by their id. */
 #define RESENT_SET_BITS 9

@@ -114,6 +114,7 @@ struct plumb_inflight {
 		     struct plumb_flights *to);
 	/* Adds calls that are kept elsewhere; NULL: there are none, but of KIND. */
 	void (*read_rest)(const struct plumb_run *run, struct plumb_flights *to);
+	bool unledgered; /* also those that are in no ledger yet */
 	/* Formats plumb_flight.what; NULL: as KIND does, or it is a number. */
 	void (*name)(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		     size_t size);

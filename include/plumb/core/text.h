@@ -27,6 +27,14 @@ const char *plumb_format_percent(double percent, char *text, size_t size);
 void plumb_escape(char *to, const char *from, size_t size);
 
 /*
+ * The same of the ADDRESS of a unix socket, LENGTH bytes behind its family: a path, of which at
+ * most one NUL is the end, or an abstract name, which begins with a NUL, shown as @, and can have
+ * more.
+ */
+#define PLUMB_UNIX_ADDRESS 108
+void plumb_unix_name(char *to, const char *address, size_t length, size_t size);
+
+/*
  * The same for a message or a line of several words, parts of which may be escaped already:
  * backslashes and spaces stay.  The second allocates the text.
  */

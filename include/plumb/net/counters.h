@@ -18,6 +18,7 @@ struct net_counter {
 	const char *file, *group, *name; /* "snmp", "Tcp:", "RetransSegs" */
 	int fd;                          /* stays open, also when the process is gone */
 	int64_t before, now;
+	uint32_t pid; /* in whose namespace; 0: the tool's own */
 };
 
 /* The number below NAME in the two lines of GROUP; -1: there is none. */
@@ -47,8 +48,9 @@ static inline void net_counter_begin(struct net_counter *c, const struct plumb_o
 {
 	char path[64];
 
-	if (o->n_pids)
-		snprintf(path, sizeof(path), "/proc/%u/net/%s", o->pids[0], c->file);
+	c->pid = o->n_pids ? o->pids[0] : 0;
+	if (c->pid)
+		snprintf(path, sizeof(path), "/proc/%u/net/%s", c->pid, c->file);
 	else
 		snprintf(path, sizeof(path), "/proc/self/net/%s", c->file);
 	c->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -65,6 +67,16 @@ static inline void net_counter_settle(struct net_counter *c)
 static inline int64_t net_counter_grown(const struct net_counter *c)
 {
 	return c->now < 0 ? -1 : c->now - c->before;
+}
+
+/* "the network namespace of process 12"; returns TEXT. */
+static inline const char *net_counter_whose(const struct net_counter *c, char *text, size_t size)
+{
+	if (c->pid)
+		snprintf(text, size, "the network namespace of process %u", c->pid);
+	else
+		snprintf(text, size, "this tool's own network namespace");
+	return text;
 }
 
 static inline json_t *net_counter_json(const struct net_counter *c)

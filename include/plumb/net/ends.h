@@ -33,14 +33,41 @@ static inline const struct tcp_ends *tcp_ends_of(const void *key)
 	return (const struct tcp_ends *)((const struct plumb_who *)key + 1);
 }
 
+/* The end of a connection; "-": it has no address, as one of unix sockets. */
+static inline void tcp_format_end(const struct tcp_address *a, char *text, size_t size)
+{
+	if (a->halves[0] || a->halves[1])
+		tcp_format_address(a, text, size);
+	else
+		snprintf(text, size, "-");
+}
+
 static inline void tcp_format_raddr(const void *key, char *text, size_t size)
 {
-	tcp_format_address(&tcp_ends_of(key)->raddr, text, size);
+	tcp_format_end(&tcp_ends_of(key)->raddr, text, size);
 }
 
 static inline void tcp_format_laddr(const void *key, char *text, size_t size)
 {
-	tcp_format_address(&tcp_ends_of(key)->laddr, text, size);
+	tcp_format_end(&tcp_ends_of(key)->laddr, text, size);
+}
+
+static inline json_t *tcp_end_json(const struct tcp_address *a)
+{
+	char text[TCP_ADDRESS_TEXT];
+
+	tcp_format_end(a, text, sizeof(text));
+	return strcmp(text, "-") ? json_string(text) : json_null();
+}
+
+static inline json_t *tcp_raddr_json(const void *key)
+{
+	return tcp_end_json(&tcp_ends_of(key)->raddr);
+}
+
+static inline json_t *tcp_laddr_json(const void *key)
+{
+	return tcp_end_json(&tcp_ends_of(key)->laddr);
 }
 
 /* A connection has two ports: one that is 0 is not that of the server. */
@@ -64,9 +91,9 @@ static inline void tcp_format_lport(const void *key, char *text, size_t size)
 
 /* clang-format off */
 #define TCP_ENDS_FIELDS                                                                            \
-	{"raddr", TCP_BY_RADDR, .format = tcp_format_raddr},                                       \
+	{"raddr", TCP_BY_RADDR, .format = tcp_format_raddr, .json = tcp_raddr_json},               \
 	{"rport", TCP_BY_RPORT, .number = true, .format = tcp_format_rport},                       \
-	{"laddr", TCP_BY_LADDR, .format = tcp_format_laddr},                                       \
+	{"laddr", TCP_BY_LADDR, .format = tcp_format_laddr, .json = tcp_laddr_json},               \
 	{"lport", TCP_BY_LPORT, .number = true, .format = tcp_format_lport},                       \
 	{"netns", TCP_BY_NETNS, .number = true, .member = PLUMB_NUMBER, .size = 4,                 \
 	 .at = sizeof(struct plumb_who) + offsetof(struct tcp_ends, netns)},                       \

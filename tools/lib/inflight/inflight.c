@@ -284,7 +284,7 @@ static void read_all(const struct plumb_run *run, struct plumb_flights *f, uint6
 		f->cut = true;
 	if (in_flight && kind && kind->read_rest)
 		kind->read_rest(run, f);
-	if (in_flight && run->tool->inflight->read_rest)
+	if ((in_flight || run->tool->inflight->unledgered) && run->tool->inflight->read_rest)
 		run->tool->inflight->read_rest(run, f);
 	add_seen(&r);
 	free(r.seen.all);

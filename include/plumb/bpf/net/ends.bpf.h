@@ -54,6 +54,11 @@ static __always_inline bool ends_accepted(const struct sock *sk)
 	return BPF_CORE_READ(sk, sk_max_ack_backlog);
 }
 
+static __always_inline __u32 ends_netns(const struct sock *sk)
+{
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+}
+
 /* Those by which rows are grouped; E is zeroed.  REQUEST: SK is a request for a connection. */
 static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
 {
@@ -68,5 +73,5 @@ static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk,
 	if (plumb_config.by & TCP_BY_PORT)
 		*(request || ends_accepted(sk) ? &e->rport : &e->lport) = 0;
 	if (plumb_config.by & TCP_BY_NETNS)
-		e->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+		e->netns = ends_netns(sk);
 }

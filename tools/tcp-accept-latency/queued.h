@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * queued: connections that wait to be accepted now.  The programs know since when; the listening
+ * sockets of TCP, who holds them, and what waited before the trace is in /proc.
+ */
+#pragma once
+
+#include <plumb/core/inflight.h>
+#include <plumb/core/options.h>
+
+#include "tcp-accept-latency.h"
+
+struct queued {
+	struct accept_state state; /* start 0: from before the trace */
+	uint32_t pid;              /* a process that has the listening socket open; 0: not known */
+	bool is_known;             /* LISTENER, the address of the listening socket (TCP) */
+	struct tcp_address listener;
+};
+
+/* Before the trace: notes what waits already, of which O may select. */
+void queued_prepare(const struct plumb_options *o);
+
+/* As plumb_inflight.read_rest.  Selected by anything else than processes, there are none. */
+void queued_read(const struct plumb_run *run, struct plumb_flights *to);
+
+/* By plumb_flight.what. */
+const struct queued *queued_at(uint64_t what);
