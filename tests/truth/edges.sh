@@ -30,11 +30,26 @@ connected() {
 queued() {
 	start "$1" edges accept "$2"
 	[ -e "$1.gates/ready" ] || return
-	attach "$1-own" -p "$pid" -b pid,comm,listener
+	attach "$1-own" -p "$pid" -b pid,comm,listener,raddr,laddr
 	[ "$1" != accept-4 ] || attach "$1-all" -b listener,netns
 	go "$1"
 	detach "$1-own"
 	[ "$1" != accept-4 ] || detach "$1-all"
+}
+
+# hung NAME ADDRESS - a listener that accepts none
+hung() {
+	start "$1" edges hang "$2"
+	[ -e "$1.gates/ready" ] || return
+	attach "$1-own" -p "$pid"
+	attach "$1-all" -b netns
+	attach "$1-other" -p $$
+	attached
+	open_gate "$1" go
+	await 30 [ -e "$1.gates/done" ]
+	detach "$1-own" "$1-all" "$1-other"
+	open_gate "$1" end
+	finish "$1" "$pid"
 }
 
 run() {
@@ -44,6 +59,7 @@ run() {
 	also lost lose-6 lose ::1
 	lost random-4 random 127.0.0.1
 	also lost random-6 random ::1
+	lost copies copies 127.0.0.1
 	program=tcp-connect-latency
 	connected connect-4 127.0.0.1
 	also connected connect-6 ::1
@@ -54,8 +70,15 @@ run() {
 	program=tcp-accept-latency
 	queued accept-4 127.0.0.1
 	also queued accept-6 ::1
-	queued accept-unix unix
-	also queued accept-abstract abstract
+	also queued accept-unix unix
+	queued accept-abstract abstract
+	hung hang-4 127.0.0.1
+	also hung hang-6 ::1
+	hung hang-abstract abstract
+	start crowd edges crowd abstract
+	attach crowded -p "$pid" -b listener
+	go crowd
+	detach crowded
 	start storm-accept edges storm ::1
 	attach storm-accepted -p "$pid" -b pid
 	go storm-accept
@@ -113,6 +136,16 @@ check_lose() {
 		--slurpfile truth "$1.truth"
 }
 
+check_copies() {
+	[[ -e copies-all.json ]] || return 0
+	evidence copies-all.json copies.truth
+	holds "copies: what arrived and was sent again was not dropped, though the copies were discarded" copies-all.json "$theirs"'
+		events(.key.kind == "syn") >= 2 and events(.key.state == "established") >= 2
+		and all($rows[]; .key.drop == "none-seen" or .key.kind == "synack")' --slurpfile truth copies.truth
+	holds "... but the SYN-ACKs were" copies-all.json "$theirs"'
+		events(.key.kind == "synack" and .key.drop != "none-seen") >= 1' --slurpfile truth copies.truth
+}
+
 check_connected() {
 	everything || [[ -e $1.status ]] || return 0
 	unable_here "$1" && return
@@ -142,6 +175,8 @@ check_queued() {
 			| ($truth[0].calls | map({(.result // "kernel"): .}) | add) as $t
 			| $r.count == $t.least.count and all("sum", "min", "max"; $t.least[.] <= $r[.] and $r[.] <= $t.most[.])
 			and $r.backlog == 64 and $r.longest == 23)' --slurpfile truth "$1.truth" --arg listener "$2"
+	holds "... from and to an address, of unix sockets none" "$1-own.json" '($listener | capture("^\\[?(?<a>[0-9.:]+?)\\]?:[0-9]+$").a // null) as $a
+		| all($last.rows[].key; .raddr == $a and .laddr == $a)' --arg listener "$2"
 	sound "of $1" "$1-own.json"
 }
 
@@ -154,7 +189,37 @@ check_overflow() {
 		--slurpfile truth "$1.truth" --arg listener "$2"
 }
 
+# check_hung NAME LISTENER WAIT BEFORE - of WAIT connections, BEFORE began before the trace
+check_hung() {
+	local file
+	everything || [[ -e $1.status ]] || return 0
+	unable_here "$1" && return
+	for file in own all; do
+		evidence "$1-$file.json" "$1-$file.err" "$1.truth"
+		holds "$1: each connection in the queue is in flight, with its listener and who holds that ($file)" "$1-$file.json" '
+			[$last.in_flight[] | select(.pid == $truth[0].pid)] | length == $wait
+			and all(.[]; .listener == $listener and .comm == "edges" and .tid == .pid)
+			and ([.[] | select(.age_ns == null and .since_before)] | length) == $before
+			and all(.[] | select(.age_ns); .age_ns >= 90000000 and .age_ns < 30000000000)' \
+			--slurpfile truth "$1.truth" --arg listener "$2" --argjson wait "$([[ $file = own ]] && echo "$3" || echo $(($3 - $4)))" \
+			--argjson before "$([[ $file = own ]] && echo "$4" || echo 0)"
+	done
+	holds "... and none with -p of another process" "$1-other.json" '$last.in_flight == []'
+	holds "... the drops are those of its namespace" "$1-own.json" '$last.listen_drops == ($truth[0].calls[-1].ListenDrops)' \
+		--slurpfile truth "$1.truth"
+}
+
+check_crowded() {
+	[[ -e crowd.status ]] || return 0
+	unable_here crowd && return
+	evidence crowded.json
+	holds "in a crowd no more wait than there is room for, and sometimes all" crowded.json \
+		'($last.rows | length) == 1 and ($last.rows[0] | .key.listener == $listener and .count == 600 and .backlog == 2 and .longest >= 2 and .longest <= 3)' \
+		--arg listener "$1"
+}
+
 check() {
+	local abstract='@plumb\x00\x1b["\xff'
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
 	check_lost lose-4
@@ -165,12 +230,18 @@ check() {
 	holds "-p of another process captures nothing" lose-4-none.json '$last.rows == []'
 	check_lost random-4
 	check_lost random-6
+	check_lost copies
+	check_copies
 	check_connected connect-4 127.0.0.1
 	check_connected connect-6 ::1
 	check_queued accept-4 127.0.0.1:7101
 	check_queued accept-6 '[::1]:7101'
 	check_queued accept-unix plumb-edges.sock
-	check_queued accept-abstract @plumb-edges.sock
+	check_queued accept-abstract "$abstract"
+	check_hung hang-4 127.0.0.1:7400 3 1
+	check_hung hang-6 '[::1]:7400' 3 1
+	check_hung hang-abstract "$abstract" 2 0
+	check_crowded "$abstract"
 	check_overflow accept-4 127.0.0.1:7200
 	check_overflow accept-6 '[::1]:7200'
 	evidence storm-connected.json storm-accepted.json storm-connected.err storm-accepted.err

@@ -5,7 +5,8 @@
 
 const char usage[] =
 	"Usage: edges MODE ADDRESS\n"
-	"In a new network namespace, at ADDRESS (127.0.0.1, ::1; for accept also unix, abstract):\n"
+	"In a new network namespace, at ADDRESS (127.0.0.1, ::1; to be accepted also unix, "
+	"abstract):\n"
 	"  lose     23 connections: one message on each, whose receiver drops all for 50 ms, and "
 	"one for\n"
 	"           300 ms; then one whose SYN is dropped for 300 ms, and one whose SYN-ACK is\n"
@@ -19,6 +20,14 @@ const char usage[] =
 	"of 2, of\n"
 	"           which 3 are accepted after 1.2 s, and 3 that are not, before their listener is "
 	"closed\n"
+	"  copies   a connection whose SYN-ACKs are dropped for 2.3 s, and one of which all "
+	"acknowledgements\n"
+	"           are; what was sent arrived\n"
+	"  hang     4 connections, of TCP 8, to a listener with a backlog of 2 that accepts none, "
+	"the "
+	"first\n"
+	"           before the gate ready; they wait at the gate end\n"
+	"  crowd    6 threads, each 100 connections to one listener with a backlog of 2\n"
 	"  storm    8 threads, each 500 connections to a listener of its own, which it accepts\n"
 	"What the kernel counts in that namespace is in the report.\n"
 	"\n"
@@ -177,6 +186,19 @@ static void time_out(struct series *took)
 	}
 }
 
+/* In one of three ways. */
+static void give_up(int fd, int way)
+{
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+	if (way % 3 == 0)
+		close(fd);
+	else if (way % 3 == 1)
+		checked(shutdown(fd, SHUT_RDWR), "shutdown");
+	else
+		checked(connect(fd, &none, sizeof(none)), "connect to AF_UNSPEC");
+}
+
 static void connect_each(void)
 {
 	int listener = listen_at(7101, 64), fds[5];
@@ -210,7 +232,7 @@ static void connect_each(void)
 	}
 	pause_ms(100);
 	for (int i = 0; i < 5; i++) {
-		close(fds[i]);
+		give_up(fds[i], i);
 		series_add(&took[3], now_ns() - began[i], false);
 	}
 	begin_connect(new_socket(SOCK_NONBLOCK));
@@ -267,6 +289,72 @@ static void accept_each(void)
 		overflow();
 }
 
+/* Messages of which the acknowledgements are dropped, and a SYN of which the SYN-ACK is. */
+static void lose_answers(void)
+{
+	int listener = listen_at(7101, 4), waits, end, other, one = 1;
+	char message[100] = "";
+
+	end = connect_or_die();
+	checked(setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)), "TCP_NODELAY");
+	other = accepted(listener);
+	waits = new_socket(SOCK_NONBLOCK);
+	drop_all(waits);
+	drop_all(end);
+	begin_connect(waits);
+	for (int i = 0; i < 3; i++) {
+		checked(send(end, message, sizeof(message), 0), "send");
+		checked(recv(other, message, sizeof(message), MSG_WAITALL), "recv");
+	}
+	pause_ms(2300);
+	drop_none(waits);
+	drop_none(end);
+	close(accepted(listener));
+	put_plain_row("send", 3, 0);
+	json_length--;
+}
+
+static void hang_before(void)
+{
+	listen_at(7400, 2);
+	begin_connect(new_socket(SOCK_NONBLOCK));
+}
+
+static void hang(void)
+{
+	for (int i = 0; i < (at.ss_family == AF_UNIX ? 2 : 7); i++)
+		begin_connect(new_socket(SOCK_NONBLOCK));
+	pause_ms(100);
+	reached("done");
+	gate("end");
+	put_plain_row("connect", 0, 0);
+	json_length--;
+}
+
+static void *connect_in_crowd(void *end)
+{
+	(void)end;
+	for (int i = 0; i < CROWD_EACH; i++)
+		close(connect_or_die());
+	return NULL;
+}
+
+static void crowd(void)
+{
+	pthread_t threads[CROWD];
+	int listener = listen_at(7500, 2);
+
+	for (int i = 0; i < CROWD; i++)
+		if (pthread_create(&threads[i], NULL, connect_in_crowd, NULL))
+			die("cannot create a thread");
+	for (int i = 0; i < CROWD * CROWD_EACH; i++)
+		close(accepted(listener));
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	put_plain_row("accept", CROWD * CROWD_EACH, 0);
+	json_length--;
+}
+
 static void *connect_often(void *end)
 {
 	struct sockaddr_storage own = at;
@@ -299,26 +387,29 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 	bool closed; /* it closed the brace of its last row */
+	void (*before)(void);
 } modes[] = {
-	{"lose", lose, false},           {"random", lose_randomly, false},
-	{"connect", connect_each, true}, {"accept", accept_each, true},
-	{"storm", storm, false},
+	{"lose", lose, .closed = false},           {"random", lose_randomly, .closed = false},
+	{"copies", lose_answers, .closed = false}, {"connect", connect_each, .closed = true},
+	{"accept", accept_each, .closed = true},   {"hang", hang, .before = hang_before},
+	{"crowd", crowd, .closed = false},         {"storm", storm, .closed = false},
 };
 
 static void set_address(const char *text)
 {
-	static const char path[] = "plumb-edges.sock";
+	static const char path[] = "plumb-edges.sock", name[] = "\0plumb\0\x1b[\"\xff";
 	struct sockaddr_un *un = (void *)&at;
+	const bool abstract = !strcmp(text, "abstract");
+	const size_t length = abstract ? sizeof(name) - 1 : sizeof(path) - 1;
 
-	if (strcmp(text, "unix") && strcmp(text, "abstract")) {
+	if (strcmp(text, "unix") && !abstract) {
 		parse_address(text, 0, &at);
 		at_length = address_length(&at);
 		return;
 	}
 	un->sun_family = AF_UNIX;
-	memcpy(un->sun_path + !strcmp(text, "abstract"), path, sizeof(path) - 1);
-	at_length = offsetof(struct sockaddr_un, sun_path) + sizeof(path) - 1 +
-		    !strcmp(text, "abstract");
+	memcpy(un->sun_path, abstract ? name : path, length);
+	at_length = offsetof(struct sockaddr_un, sun_path) + length;
 	unlink(path);
 }
 
@@ -339,6 +430,8 @@ int main(int argc, char **argv)
 		return WORKLOAD_SKIP;
 	}
 	raise_loopback();
+	if (modes[mode].before)
+		modes[mode].before();
 	reached("ready");
 	gate("go");
 	report_begin();

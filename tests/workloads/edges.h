@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/un.h>
 
-enum { CONNECTIONS = 23, PAIRS = 8, BULK = 2000000, STORM = 500 };
+enum { CONNECTIONS = 23, PAIRS = 8, BULK = 2000000, STORM = 500, CROWD = 6, CROWD_EACH = 100 };
 
 static struct sockaddr_storage at;
 static socklen_t at_length;
