@@ -88,6 +88,35 @@ static void names_are_escaped(void **state)
 		      escaped(samples[i].name));
 }
 
+static void names_of_unix_sockets_are_whole(void **state)
+{
+	static const char path[PLUMB_UNIX_ADDRESS + 1] = {[0 ... PLUMB_UNIX_ADDRESS - 1] = 'x'};
+	static const struct {
+		const char *address;
+		size_t length;
+		const char *name;
+	} samples[] = {
+		{"/run/x", 7, "/run/x"}, /* with the NUL that the kernel adds */
+		{"/run/x", 6, "/run/x"},
+		{"a\033[31m\n", 8, "a\\x1b[31m\\x0a"},
+		{"\0bin", 4, "@bin"},
+		{"\0bin\0\1", 6, "@bin\\x00\\x01"},
+		{"\0", 1, "@"},
+		{"\0a\0", 3, "@a\\x00"},
+		{"\0\303", 2, "@\\xc3"}, /* a character that is cut */
+		{"", 0, ""},
+		{path, sizeof(path), path},
+	};
+	char text[4 * PLUMB_UNIX_ADDRESS + 2], little[6];
+
+	for (size_t i = 0; i < LENGTH(samples); i++) {
+		plumb_unix_name(text, samples[i].address, samples[i].length, sizeof(text));
+		check(!strcmp(text, samples[i].name), "%zu: %s", i, text);
+	}
+	plumb_unix_name(little, "\0abcdefgh", 9, sizeof(little));
+	check(!strcmp(little, "@abc"), "%s", little);
+}
+
 /* Also where it is made longest; a message may have names that are escaped already. */
 static void messages_are_escaped(void **state)
 {
@@ -161,6 +190,7 @@ int main(void)
 		cmocka_unit_test(errors_have_their_names),
 		cmocka_unit_test(every_error_has_some_name),
 		cmocka_unit_test(names_are_escaped),
+		cmocka_unit_test(names_of_unix_sockets_are_whole),
 		cmocka_unit_test(messages_are_escaped),
 		cmocka_unit_test(escaped_names_can_be_told_back),
 		cmocka_unit_test(fields_of_a_key_are_one_line),

@@ -175,8 +175,7 @@ static struct plumb_tool tool = {
 	.keys.fields = fields,
 	.keys.n_fields = sizeof(fields) / sizeof(fields[0]),
 	.keys.size = sizeof(struct resent_key),
-	.keys.default_by = TCP_BY_RADDR | TCP_BY_SERVER_PORT | RESENT_BY_STATE | RESENT_BY_KIND |
-			   RESENT_BY_DROP,
+	.keys.default_by = TCP_BY_RADDR | TCP_BY_SERVER_PORT | RESENT_BY_KIND | RESENT_BY_DROP,
 	.keys.parse = tcp_take_port,
 	.measure.columns = columns,
 	.measure.counted = "retransmissions",

@@ -4,7 +4,8 @@
 
 #include <plumb/core/report.h>
 
-#define PLUMB_MAX_COLUMNS 48
+#define PLUMB_MAX_COLUMNS   48
+#define PLUMB_SHORTEST_PATH 24 /* to which a table that is too wide shortens a path */
 
 /* A column is a key's field, the tool's own, a part of the split, or one of these figures. */
 enum plumb_figure {
@@ -40,7 +41,7 @@ struct plumb_table {
 	size_t n;
 	uint64_t most;  /* rows; 0: all */
 	uint64_t lines; /* that rows may take, without histograms; 0: as many as they need */
-	char note[96];  /* a line below the rows, or "" */
+	char note[512]; /* a line below the rows, or "" */
 };
 
 /* "calls", or what the tool counts. */

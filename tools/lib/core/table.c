@@ -12,8 +12,7 @@
 #include <plumb/core/part.h>
 #include <plumb/core/text.h>
 
-#define CELL          256
-#define SHORTEST_PATH 24
+#define CELL 256
 
 /* A copy of the row with its second measure as the first. */
 static struct plumb_row second_of(const struct plumb_row *row)
@@ -153,10 +152,10 @@ static void narrow(struct plumb_table *t, FILE *out)
 	for (size_t i = 0; i < t->n && left < 0; i++) {
 		c = &t->columns[i];
 		if (c->figure != PLUMB_FIGURE_FIELD || !(c->field->bit & paths) ||
-		    c->width <= SHORTEST_PATH)
+		    c->width <= PLUMB_SHORTEST_PATH)
 			continue;
 		left += c->width;
-		c->width = left > SHORTEST_PATH ? left : SHORTEST_PATH;
+		c->width = left > PLUMB_SHORTEST_PATH ? left : PLUMB_SHORTEST_PATH;
 		left -= c->width;
 	}
 }

@@ -67,31 +67,54 @@ static void print_common(struct plumb_table *t, FILE *out)
 		fputs(":\n", out);
 }
 
-static int width_of(const struct plumb_table *t)
+/* LEAST: with the paths as short as they can be. */
+static int width_of(const struct plumb_table *t, bool least)
 {
+	const uint32_t paths = PLUMB_BY_CGROUPS | t->r->run->tool->keys.paths;
 	int width = -1;
 
-	for (size_t i = 0; i < t->n; i++)
-		width += t->columns[i].width + 1;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct plumb_shown *c = &t->columns[i];
+		const bool shorter = least && c->figure == PLUMB_FIGURE_FIELD &&
+				     c->field->bit & paths && c->width > PLUMB_SHORTEST_PATH;
+
+		width += (shorter ? PLUMB_SHORTEST_PATH : c->width) + 1;
+	}
 	return width;
 }
 
-/* Takes out what says least of a distribution. */
+static void drop(struct plumb_table *t, size_t i)
+{
+	const size_t n = strlen(t->note);
+
+	snprintf(t->note + n, sizeof(t->note) - n, "%s%s", n ? ", " : "(no room for ",
+		 t->columns[i].name);
+	take_out(t, i);
+}
+
+/* Takes out what says least of a distribution; if lines would wrap all the same, what else there
+ * is besides the count, the total and the maximum, the tool's own last. */
 static void drop_columns(struct plumb_table *t, int width)
 {
-	static const char *const order[] = {"p90", "p99.9", "p50", "errors", "rate"};
-	size_t n = 0, size = sizeof(t->note);
+	static const char *const order[] = {"p90", "p99.9", "p50", "errors", "rate"},
+				 *const more[] = {"share", "p99"};
+	const size_t n_order = sizeof(order) / sizeof(order[0]),
+		     n = n_order + sizeof(more) / sizeof(more[0]);
+	size_t end = 0;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && width_of(t) >= width; i++)
+	for (size_t i = 0; i < n && width_of(t, i >= n_order) >= width; i++)
 		for (size_t j = 0; j < t->n; j++)
-			if (!strcmp(t->columns[j].name, order[i])) {
-				take_out(t, j);
-				n += snprintf(t->note + n, size - n, "%s%s",
-					      n ? ", " : "(no room for ", order[i]);
+			if (!strcmp(t->columns[j].name,
+				    i < n_order ? order[i] : more[i - n_order])) {
+				drop(t, j);
 				break;
 			}
-	if (n)
-		snprintf(t->note + n, size - n, ": --columns)\n");
+	for (size_t i = t->n; i-- && width_of(t, true) >= width;)
+		if (t->columns[i].figure == PLUMB_FIGURE_OWN)
+			drop(t, i);
+	end = strlen(t->note);
+	if (end)
+		snprintf(t->note + end, sizeof(t->note) - end, ": --columns)\n");
 }
 
 static void fit(struct plumb_table *t, FILE *out)
