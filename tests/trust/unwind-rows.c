@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * unwind-rows: the unwind table that is made of a file, a line for each row; or with FILE N SEED of
- * N damaged files, for tests/trust/unwind-rows.t.
+ * unwind-rows: the unwind table that is made of a file, its path absolute, a line for each row; or
+ * with FILE N SEED of N damaged files, for tests/trust/unwind-rows.t.
  */
 #include "../../tools/lib/unwind/rows.h"
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <plumb/symbols/debugfile.h>
 #include <plumb/symbols/elffile.h>
 
 /* --- damaged files --- */
@@ -95,7 +96,7 @@ static int fuzz(const char *image, size_t size, unsigned long n, uint64_t seed)
 		}
 		alarm(2); /* kills: whoever ran this sees the number of the input */
 		elf = elf_memory(copy, size);
-		rows = unwind_rows_of(elf);
+		rows = unwind_rows_of(elf, NULL);
 		if (!are_sorted(&rows) || rows.n > size)
 			bad++;
 		rows_of_all += rows.n;
@@ -117,6 +118,13 @@ static int fuzz_file(const char *path, unsigned long n, uint64_t seed)
 	if (f)
 		fclose(f);
 	return !size || size == sizeof(image) || fuzz(image, size, n, seed | 1);
+}
+
+static Elf *debug_of(Elf *elf, const char *path)
+{
+	const int fd = plumb_debug_open(elf, path, -1, geteuid());
+
+	return fd < 0 ? NULL : plumb_elf_begin(fd, ELF_C_READ);
 }
 
 int main(int argc, char **argv)
@@ -149,7 +157,7 @@ int main(int argc, char **argv)
 		REGISTER(15, "r15"),
 	};
 	struct unwind_rows rows;
-	Elf *elf;
+	Elf *elf, *debug;
 	int fd;
 
 	elf_version(EV_CURRENT);
@@ -159,7 +167,9 @@ int main(int argc, char **argv)
 	elf = fd < 0 ? NULL : plumb_elf_begin(fd, ELF_C_READ);
 	if (!elf)
 		return 1;
-	rows = unwind_rows_of(elf);
+	debug = debug_of(elf, argv[1]);
+	rows = unwind_rows_of(elf, debug);
+	elf_end(debug);
 	for (size_t i = 0; i < rows.n; i++)
 		printf("%llx %s%+d %d\n", (unsigned long long)rows.base + rows.all[i].pc,
 		       how[rows.all[i].how], 8 * rows.all[i].cfa, 8 * rows.all[i].bp);

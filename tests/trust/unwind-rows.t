@@ -28,11 +28,12 @@ readelf_rows() {
 		}'
 }
 
-# agrees FILE - at each address at which readelf has a row, ours says the same; how many did, and how many have expressions
+# agrees FILE LEAST TABLE - at each address at which readelf has a row, in TABLE, ours says the same, in at least so many; how
+# many did, and how many have expressions
 agrees() {
 	local name=${1##*/}
 	build/trust/unwind-rows "$1" >"$work/ours"
-	readelf_rows "$1" >"$work/theirs"
+	readelf_rows "${3:-$1}" >"$work/theirs"
 	# Both by address; ours before theirs.
 	{ sed 's/^/o /' "$work/ours"; sed 's/^/t /' "$work/theirs"; } | awk '{ printf "%16s %s\n", $2, $0 }' | sort -s -k1,1 |
 		awk -v name="$name" '
@@ -66,14 +67,37 @@ cat >"$work/only.c" <<-'END'
 	int sum(int n) { int s = 0; for (int i = 0; i < n; i++) { s += leaf(i); printf("%d", s); } return s; }
 	int main(int argc, char **argv) { return sum(argc) + leaf(argc); }
 END
-for form in none zlib; do
-	gcc -g -gz=$form -O2 -fno-asynchronous-unwind-tables -fno-inline -o "$work/only-$form" "$work/only.c"
-	agrees "$work/only-$form" 10
+# has_rows FILE - of its functions, as nm has them
+has_rows() {
 	for name in leaf sum main; do
-		claim "... with a row of $name" awk -v address="$(nm "$work/only-$form" | awk -v name=$name '$3 == name { print $1 }')" '
+		claim "... with a row of $name" awk -v address="$(nm "$1" | awk -v name=$name '$3 == name { print $1 }')" '
 			{ while (length($1) < 16) $1 = "0" $1 } $1 == address && $2 == "rsp+8" { found = 1 } END { exit !found }' "$work/ours"
 	done
+}
+only=(gcc -g -O2 -fno-asynchronous-unwind-tables -fno-inline -o)
+for form in none zlib; do
+	"${only[@]}" "$work/only-$form" -gz=$form "$work/only.c"
+	agrees "$work/only-$form" 10
+	has_rows "$work/only-$form"
 done
+# As older compilers compressed them, and in a file of its own.
+objcopy --compress-debug-sections=zlib-gnu "$work/only-none" "$work/only-gnu"
+like "the older form of compression" "$(readelf -SW "$work/only-gnu")" '\.zdebug_frame'
+agrees "$work/only-gnu" 10
+has_rows "$work/only-gnu"
+for form in none zlib gnu; do
+	objcopy --only-keep-debug "$work/only-$form" "$work/$form.debug"
+	objcopy -S --add-gnu-debuglink="$work/$form.debug" "$work/only-$form" "$work/apart-$form"
+	agrees "$work/apart-$form" 10 "$work/$form.debug"
+	has_rows "$work/only-$form"
+done
+# Prelinked since the debug file was made: linked to another address, with the same build id.
+"${only[@]}" "$work/there" -Wl,--build-id=0x5eed -static -no-pie -Wl,-Ttext-segment=0x500000 "$work/only.c"
+"${only[@]}" "$work/here" -Wl,--build-id=0x5eed -static -no-pie -Wl,-Ttext-segment=0x700000 "$work/only.c"
+objcopy --only-keep-debug "$work/there" "$work/there.debug"
+objcopy -S --add-gnu-debuglink="$work/there.debug" "$work/here" "$work/moved"
+build/trust/unwind-rows "$work/moved" >"$work/ours"
+has_rows "$work/here"
 
 # What is damaged has no table, or a part of it, and ends nobody: each tenth byte of the first kilobytes of the table.
 cp /usr/bin/sort "$work/damaged"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "files.h"
 
+#include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -106,11 +108,28 @@ static const struct unwind_file *same_build(const struct unwind_file *f)
 	return NULL;
 }
 
-static void read_elf(struct unwind_file *f, Elf *elf)
+/* The file of process PID at PATH has its .debug_frame elsewhere, if at all: opens its debug file.
+ */
+static int open_debug(Elf *elf, pid_t pid, const char *path, uid_t owner)
+{
+	char root[32];
+	int dir, fd;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = plumb_debug_open(elf, path, dir, owner);
+	if (dir >= 0)
+		close(dir);
+	return fd;
+}
+
+static void read_elf(struct unwind_file *f, Elf *elf, pid_t pid, const char *path, uid_t owner)
 {
 	const struct unwind_file *known;
 	struct unwind_rows of;
 	GElf_Ehdr header;
+	Elf *debug;
+	int fd;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
 	    header.e_machine != MACHINE)
@@ -124,11 +143,16 @@ static void read_elf(struct unwind_file *f, Elf *elf)
 		f->n = known->n;
 		return;
 	}
-	of = unwind_rows_of(elf);
+	fd = open_debug(elf, pid, path, owner);
+	debug = fd < 0 ? NULL : plumb_elf_begin(fd, ELF_C_READ);
+	of = unwind_rows_of(elf, debug);
 	is_full |= of.is_too_large;
 	if (of.n)
 		add_rows(f, &of);
 	free(of.all);
+	elf_end(debug);
+	if (fd >= 0)
+		close(fd);
 }
 
 static struct unwind_file *new_file(void)
@@ -150,7 +174,7 @@ static const struct unwind_file *vdso(const struct plumb_vma *area)
 		return area->start >> 32 ? file : NULL;
 	file = new_file();
 	elf = elf_memory(image, size);
-	read_elf(file, elf);
+	read_elf(file, elf, 0, NULL, 0);
 	elf_end(elf);
 	return file;
 }
@@ -197,7 +221,7 @@ const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area
 	began = plumb_cpu_time();
 	if (plumb_elf_is_whole(fd)) {
 		elf = plumb_elf_begin(fd, ELF_C_READ);
-		read_elf(f, elf);
+		read_elf(f, elf, pid, area->path, st.st_uid);
 		elf_end(elf);
 	}
 	close(fd);

@@ -13,13 +13,14 @@
 #include <plumb/core/clock.h>
 #include <plumb/core/memory.h>
 
+#include "debug-frame.h"
 #include "go.h"
 #include "machines.h"
 #include "starts.h"
 
 #define LONGEST (2 * PLUMB_SECOND) /* for a file */
 
-static bool lowest_address(Elf *elf, uint64_t *lowest)
+bool unwind_lowest_address(Elf *elf, uint64_t *lowest)
 {
 	GElf_Phdr segment;
 	size_t n;
@@ -78,24 +79,25 @@ static void append(struct unwind_rows *rows, uint64_t address, struct plumb_unwi
 		*plumb_append(rows->all, rows->n) = row;
 }
 
-/* Of the function at ADDRESS; returns where it ends. */
-static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t address,
-			     uint64_t next, uint64_t deadline)
+/* Of the function at ADDRESS, which is BIAS above that in CFI; returns where it ends. */
+static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t bias,
+			     uint64_t address, uint64_t next, uint64_t deadline)
 {
 	Dwarf_Addr start, end;
 	Dwarf_Frame *frame;
 	bool is_signal;
 
 	while (cfi && address < next && rows->n < UNWIND_ROWS_MAX && plumb_cpu_time() < deadline) {
-		if (dwarf_cfi_addrframe(cfi, address, &frame))
+		if (dwarf_cfi_addrframe(cfi, address - bias, &frame))
 			break;
-		if (dwarf_frame_info(frame, &start, &end, &is_signal) < 0 || end <= address) {
+		if (dwarf_frame_info(frame, &start, &end, &is_signal) < 0 ||
+		    end + bias <= address) {
 			free(frame);
 			break;
 		}
 		append(rows, address, rows->machine(frame, is_signal));
 		free(frame);
-		address = end;
+		address = end + bias;
 	}
 	return address;
 }
@@ -144,7 +146,7 @@ static struct plumb_unwind_row without_table(Elf *elf, uint64_t begin, uint64_t 
 
 /* Adds the rows of all functions; false: they are of no use, or too many. */
 static bool add_functions(struct unwind_rows *rows, Elf *elf, const struct unwind_starts *starts,
-			  Dwarf_CFI *cfi, Dwarf_CFI *debug, uint64_t deadline)
+			  Dwarf_CFI *cfi, const struct unwind_debug_frame *debug, uint64_t deadline)
 {
 	uint64_t end = 0, next;
 
@@ -160,25 +162,27 @@ static bool add_functions(struct unwind_rows *rows, Elf *elf, const struct unwin
 		for (size_t j = i + 1; j < starts->n && starts->all[j].address == s->address; j++)
 			i = j;
 		next = i + 1 < starts->n ? starts->all[i + 1].address : UINT64_MAX;
-		end = add_function(rows, s->is_debug ? debug : cfi, s->address, next, deadline);
+		end = s->is_debug ? add_function(rows, debug->cfi, debug->bias, s->address, next,
+						 deadline)
+				  : add_function(rows, cfi, 0, s->address, next, deadline);
 		if (next > end && end - rows->base <= UINT32_MAX)
 			append(rows, end, without_table(elf, end, next));
 	}
 	return true;
 }
 
-struct unwind_rows unwind_rows_of(Elf *elf)
+struct unwind_rows unwind_rows_of(Elf *elf, Elf *debug)
 {
 	const uint64_t deadline = plumb_cpu_time() + LONGEST;
 	struct unwind_rows rows = {};
-	Dwarf_CFI *cfi, *debug;
+	struct unwind_debug_frame frame;
 	struct unwind_starts starts;
 	struct rlimit memory;
 	GElf_Ehdr header;
-	Dwarf *dwarf;
+	Dwarf_CFI *cfi;
 
 	if (!gelf_getehdr(elf, &header) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    !lowest_address(elf, &rows.base))
+	    !unwind_lowest_address(elf, &rows.base))
 		return rows;
 	rows.machine = header.e_machine == EM_X86_64    ? unwind_row_of_x86
 		       : header.e_machine == EM_AARCH64 ? unwind_row_of_arm64
@@ -186,16 +190,15 @@ struct unwind_rows unwind_rows_of(Elf *elf)
 	if (!rows.machine)
 		return rows;
 	limit_memory(&memory);
-	starts = unwind_starts_of(elf);
+	frame = unwind_debug_frame_of(elf, debug);
+	starts = unwind_starts_of(elf, &frame);
 	cfi = starts.n ? dwarf_getcfi_elf(elf) : NULL;
-	dwarf = starts.has_debug ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-	debug = dwarf ? dwarf_getcfi(dwarf) : NULL;
-	if (!add_functions(&rows, elf, &starts, cfi, debug, deadline)) {
+	if (!add_functions(&rows, elf, &starts, cfi, &frame, deadline)) {
 		free(rows.all);
 		rows = (struct unwind_rows){.is_too_large = rows.n >= UNWIND_ROWS_MAX ||
 							    plumb_cpu_time() > deadline};
 	}
-	dwarf_end(dwarf);
+	unwind_debug_frame_free(&frame);
 	if (cfi)
 		dwarf_cfi_end(cfi);
 	free(starts.all);

@@ -21,8 +21,11 @@ struct unwind_rows {
 };
 
 /*
- * Makes the rows of ELF's .eh_frame, and of its .debug_frame for functions that are only there;
- * none, if it has no such tables, or some that are not understood.  Whatever the file contains, it
- * takes no more than a bounded time.
+ * Makes the rows of ELF's .eh_frame, and of its .debug_frame, or else that of DEBUG, its debug file
+ * (NULL: none), for functions that are only there; none, if it has no such tables, or some that are
+ * not understood.  Whatever the files contain, it takes no more than a bounded time.
  */
-struct unwind_rows unwind_rows_of(Elf *elf);
+struct unwind_rows unwind_rows_of(Elf *elf, Elf *debug);
+
+/* The lowest address of ELF's segments; false: it has none. */
+bool unwind_lowest_address(Elf *elf, uint64_t *lowest);

@@ -40,18 +40,6 @@ static void read_header(const Elf_Data *data, uint64_t address, struct unwind_st
 	}
 }
 
-/* The table itself, decompressed. */
-static const Elf_Data *find_table(Elf *elf, const char *name, GElf_Shdr *header)
-{
-	Elf_Scn *section = plumb_elf_section(elf, name, header);
-
-	if (!section || header->sh_type == SHT_NOBITS)
-		return NULL;
-	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
-		return NULL;
-	return elf_rawdata(section, NULL);
-}
-
 /* How a common entry says that addresses are written: after "R" of its augmentation, here "zR". */
 static uint8_t encoding_of(const Dwarf_CIE *cie)
 {
@@ -107,8 +95,12 @@ static int by_address(const void *a, const void *b)
 	return p->is_debug - q->is_debug;
 }
 
-/* ADDRESS: that of .eh_frame; 0: it is .debug_frame, in which addresses are whole. */
-static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct unwind_starts *s)
+/*
+ * ADDRESS: that of .eh_frame; 0: it is .debug_frame, in which addresses are whole, and BIAS below
+ * those of the file.
+ */
+static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, uint64_t bias,
+		       struct unwind_starts *s)
 {
 	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
 	uint64_t known = UINT64_MAX, value;
@@ -130,17 +122,18 @@ static void read_table(Elf *elf, const Elf_Data *data, uint64_t address, struct 
 		}
 		if (s->n < UNWIND_ROWS_MAX &&
 		    read_start(entry.fde.start, data, address, encoding, &value))
-			*plumb_append(s->all, s->n) =
-				(struct unwind_start){.address = value, .is_debug = !address};
+			*plumb_append(s->all, s->n) = (struct unwind_start){.address = value + bias,
+									    .is_debug = !address};
 	}
 }
 
-struct unwind_starts unwind_starts_of(Elf *elf)
+struct unwind_starts unwind_starts_of(Elf *elf, const struct unwind_debug_frame *frame)
 {
 	struct unwind_starts s = {};
 	const Elf_Data *data;
 	GElf_Phdr segment;
 	GElf_Shdr header;
+	Elf_Scn *section;
 	size_t n;
 
 	for (size_t i = 0; !elf_getphdrnum(elf, &n) && i < n; i++) {
@@ -151,15 +144,13 @@ struct unwind_starts unwind_starts_of(Elf *elf)
 			read_header(data, segment.p_vaddr, &s);
 	}
 	/* Programs that are linked statically have no header. */
-	data = s.n ? NULL : find_table(elf, ".eh_frame", &header);
+	section = s.n ? NULL : plumb_elf_section(elf, ".eh_frame", &header);
+	data = unwind_section(section, &header);
 	if (data && header.sh_addr)
-		read_table(elf, data, header.sh_addr, &s);
-	n = s.n;
+		read_table(elf, data, header.sh_addr, 0, &s);
 	/* Code that is built with debugging information may have its table only there. */
-	data = find_table(elf, ".debug_frame", &header);
-	if (data)
-		read_table(elf, data, 0, &s);
-	s.has_debug = s.n > n;
+	if (frame->data)
+		read_table(elf, frame->data, 0, frame->bias, &s);
 	if (s.n)
 		qsort(s.all, s.n, sizeof(*s.all), by_address);
 	return s;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debug-frame.h"
+
 struct unwind_start {
 	uint64_t address;
 	bool is_debug; /* it is in .debug_frame, and not in .eh_frame */
@@ -15,7 +17,7 @@ struct unwind_start {
 struct unwind_starts {
 	struct unwind_start *all; /* by address; the caller's */
 	size_t n;
-	bool has_debug; /* some are */
 };
 
-struct unwind_starts unwind_starts_of(Elf *elf);
+/* Of ELF, and of its .debug_frame. */
+struct unwind_starts unwind_starts_of(Elf *elf, const struct unwind_debug_frame *frame);
