@@ -4,6 +4,8 @@
 
 # shellcheck source=lib/unwound.sh
 . "$truth/lib/unwound.sh"
+# shellcheck source=lib/apart.sh
+. "$truth/lib/apart.sh"
 
 kinds='plain variable aligned callback signal thread deep forked bare'
 
@@ -145,6 +147,7 @@ run() {
 	command -v objdump >/dev/null && single_steps
 	case $(uname -r) in *cloud*) ;; *) python trixie; python sid ;; esac
 	unwound_programs
+	unwound_apart
 
 	# It executes, and maps its libraries, while the trace runs.
 	case $(uname -r) in *cloud*) return ;; esac # busybox's own has no table for all of it
@@ -252,4 +255,5 @@ check() {
 			| $n >= 20 and $right >= 0.8 * $n'
 	fi
 	check_unwound_programs
+	check_apart
 }

@@ -180,6 +180,46 @@ static void what_debuginfod_has_fetched_is_a_debug_file(void **state)
 	unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
+/* Which of the files is found of which only the build id is left: the inode of what is opened. */
+static ino_t found_of_build(void)
+{
+	unsigned char id[PLUMB_BUILD_ID_MAX];
+	int fd = open("lib.so", O_RDONLY);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	const size_t n = plumb_elf_build_id(elf, id);
+	struct stat st = {};
+
+	elf_end(elf);
+	close(fd);
+	fd = plumb_debug_find_build(-1, id, n);
+	fstat(fd, &st);
+	close(fd);
+	return st.st_ino;
+}
+
+static ino_t inode_of(const char *path)
+{
+	struct stat st = {};
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static void by_its_build_id_the_file_itself_is_preferred(void **state)
+{
+	elf_version(EV_CURRENT);
+	setenv("DEBUGINFOD_CACHE_PATH", specimens, 1);
+	run("rm -rf $(cat id); mkdir $(cat id); cp lib.so whole; objcopy --only-keep-debug lib.so "
+	    "part");
+	assert_int_equal(found_of_build(), 0);
+	run("ln part $(cat id)/debuginfo");
+	assert_int_equal(found_of_build(), inode_of("part"));
+	run("ln whole $(cat id)/executable");
+	assert_int_equal(found_of_build(), inode_of("whole"));
+	run("cp other.so $(cat id)/executable"); /* of another build */
+	assert_int_equal(found_of_build(), inode_of("part"));
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+}
+
 /* --- owners --- */
 
 static uint64_t map_as_1001(const char *file)
@@ -348,6 +388,7 @@ int main(void)
 		cmocka_unit_test(without_a_build_id_its_checksum_tells),
 		cmocka_unit_test(a_debug_file_is_found_by_build_id_in_the_processs_root),
 		cmocka_unit_test(what_debuginfod_has_fetched_is_a_debug_file),
+		cmocka_unit_test(by_its_build_id_the_file_itself_is_preferred),
 		cmocka_unit_test(files_of_others_are_not_read),
 		cmocka_unit_test(files_of_a_containers_root_are_read),
 		cmocka_unit_test(files_of_who_became_root_are_read),

@@ -40,6 +40,12 @@ int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner);
 int plumb_debug_open_build(const char *path, const void *id, size_t size);
 
 /*
+ * Opens the file with the build id, or its debug file, from where these are kept by build id: below
+ * ROOT or the tool's own root, or where debuginfod-find(1) has put it; its descriptor, or -errno.
+ */
+int plumb_debug_find_build(int root, const void *id, size_t size);
+
+/*
  * The decompressed ELF file in .gnu_debugdata; malloc'd, of *SIZE bytes.  NULL: there is none, or,
  * with *DAMAGED set, it cannot be read.
  */

@@ -16,6 +16,8 @@ struct plumb_vma {
 	bool is_code;    /* executable */
 	bool is_deleted; /* no path leads to the file any more */
 	char *path;      /* in the process's root directory; or "[stack]" and the like, or "" */
+	const unsigned char *build_id; /* if the kernel has reported it */
+	size_t build_id_size;          /* 0: it has not */
 };
 
 /*

@@ -79,14 +79,16 @@ static int try(int root, int host, const char *path, const struct wanted *w)
 
 /* --- paths of debug files --- */
 
-static int try_build_id(int root, int host, const struct wanted *w)
+#define DEBUG ".debug"
+
+static int try_build_id(int root, int host, const struct wanted *w, const char *suffix)
 {
 	char path[64 + 2 * PLUMB_BUILD_ID_MAX];
 	int n = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", w->id[0]);
 
 	for (size_t i = 1; i < w->id_size; i++)
 		n += snprintf(path + n, sizeof(path) - n, "%02x", w->id[i]);
-	snprintf(path + n, sizeof(path) - n, ".debug");
+	snprintf(path + n, sizeof(path) - n, "%s", suffix);
 	return try(root, host, path, w);
 }
 
@@ -111,18 +113,18 @@ static bool debuginfod_cache(char *path, size_t size)
 }
 
 /* What has been fetched already: no tool asks a server. */
-static int try_debuginfod(int host, const struct wanted *w)
+static int try_debuginfod(int host, const struct wanted *w, const char *name)
 {
 	char path[PATH_MAX];
 	size_t n;
 
-	if (!debuginfod_cache(path, sizeof(path) - 2 * sizeof(w->id) - sizeof("//debuginfo")))
+	if (!debuginfod_cache(path, sizeof(path) - 2 * sizeof(w->id) - sizeof("//executable")))
 		return -ENOENT;
 	n = strlen(path);
 	path[n++] = '/';
 	for (size_t i = 0; i < w->id_size; i++)
 		n += snprintf(path + n, sizeof(path) - n, "%02x", w->id[i]);
-	snprintf(path + n, sizeof(path) - n, "/debuginfo");
+	snprintf(path + n, sizeof(path) - n, "/%s", name);
 	return try(-1, host, path, w);
 }
 
@@ -168,13 +170,13 @@ int plumb_debug_open(Elf *elf, const char *path, int root, uid_t owner)
 
 	w.id_size = plumb_elf_build_id(elf, w.id);
 	if (w.id_size)
-		fd = try_build_id(root, host, &w);
+		fd = try_build_id(root, host, &w, DEBUG);
 	err = fd;
 	if (fd < 0 && name)
 		fd = try_link(root, host, path, name, &w);
 	if (fd == -ENOENT)
 		fd = err;
-	if (fd < 0 && w.id_size && (found = try_debuginfod(host, &w)) >= 0)
+	if (fd < 0 && w.id_size && (found = try_debuginfod(host, &w, "debuginfo")) >= 0)
 		fd = found;
 	if (host >= 0)
 		close(host);
@@ -190,7 +192,25 @@ int plumb_debug_open_build(const char *path, const void *id, size_t size)
 		return -ENOENT;
 	memcpy(w.id, id, size);
 	host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = path ? try(-1, host, path, &w) : try_build_id(-1, host, &w);
+	fd = path ? try(-1, host, path, &w) : try_build_id(-1, host, &w, DEBUG);
+	if (host >= 0)
+		close(host);
+	return fd;
+}
+
+int plumb_debug_find_build(int root, const void *id, size_t size)
+{
+	struct wanted w = {.id_size = size};
+	int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	memcpy(w.id, id, size);
+	fd = try_build_id(root, host, &w, "");
+	if (fd < 0)
+		fd = try_debuginfod(host, &w, "executable");
+	if (fd < 0)
+		fd = try_build_id(root, host, &w, DEBUG);
+	if (fd < 0)
+		fd = try_debuginfod(host, &w, "debuginfo");
 	if (host >= 0)
 		close(host);
 	return fd;

@@ -14,7 +14,10 @@
 #define AREAS 4096  /* of a process; the later half stays */
 
 struct area {
-	uint64_t start, end, offset, device, inode;
+	uint64_t start, end, offset;
+	uint64_t device, inode; /* inode 0: not known yet, if there is a build id */
+	unsigned char build_id[20];
+	uint8_t build_id_size;
 	uint32_t image; /* the how manieth program that the process executed; 0: it has it from its
 			   parent */
 	char *path;
@@ -145,10 +148,27 @@ static void drop_half(struct seen *s)
 	memmove(s->areas, s->areas + AREAS / 2, s->n * sizeof(*s->areas));
 }
 
+/* The two records of one mapping have the inode, and the build id. */
 static bool is_same(const struct area *a, const struct area *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->device == b->device && a->inode == b->inode && a->image == b->image;
+	       a->image == b->image && !strcmp(a->path, b->path) &&
+	       (a->build_id_size && b->build_id_size
+			? !memcmp(a->build_id, b->build_id, sizeof(a->build_id))
+			: !a->inode != !b->inode ||
+				  (a->device == b->device && a->inode == b->inode));
+}
+
+static void complete(struct area *to, const struct area *from)
+{
+	if (from->inode) {
+		to->device = from->device;
+		to->inode = from->inode;
+	}
+	if (from->build_id_size) {
+		memcpy(to->build_id, from->build_id, sizeof(to->build_id));
+		to->build_id_size = from->build_id_size;
+	}
 }
 
 /* Each once, however often a library is loaded. */
@@ -156,9 +176,11 @@ static void add_area(struct seen *s, const struct area *area)
 {
 	struct area *to;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (is_same(&s->areas[i], area))
+	for (size_t i = s->n; i-- > 0;)
+		if (is_same(&s->areas[i], area)) {
+			complete(&s->areas[i], area);
 			return;
+		}
 	if (s->n == AREAS)
 		drop_half(s);
 	to = plumb_append(s->areas, s->n);
@@ -183,8 +205,16 @@ struct mmap_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t start, length, offset;
-	uint32_t major, minor;
-	uint64_t inode, generation;
+	union {
+		struct {
+			uint32_t major, minor;
+			uint64_t inode, generation;
+		};
+		struct { /* PERF_RECORD_MISC_MMAP_BUILD_ID */
+			uint8_t build_id_size, reserved[3];
+			unsigned char build_id[20];
+		};
+	};
 	uint32_t protection, flags;
 	char path[];
 };
@@ -217,11 +247,17 @@ static void mapped(struct plumb_mapped *m, const struct mmap_record *r)
 		.start = r->start,
 		.end = r->start + r->length,
 		.offset = r->offset,
-		.device = (uint64_t)r->major << 32 | r->minor,
-		.inode = r->inode,
 		.path = (char *)r->path,
 	};
 	struct seen *s;
+
+	if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		area.build_id_size = r->build_id_size;
+		memcpy(area.build_id, r->build_id, sizeof(area.build_id));
+	} else {
+		area.device = (uint64_t)r->major << 32 | r->minor;
+		area.inode = r->inode;
+	}
 
 	if (r->pid == (uint32_t)-1) /* the kernel's own */
 		return;
@@ -320,8 +356,12 @@ void plumb_mapped_of(struct plumb_mapped *m, pid_t pid, enum plumb_mapped_which 
 			.device = a->device,
 			.inode = a->inode,
 			.is_code = true,
+			.build_id = a->build_id,
+			.build_id_size = a->build_id_size,
 		};
 
+		if (a->build_id_size && !a->inode)
+			continue;
 		if (which == PLUMB_MAPPED_NOW        ? a->image != s->image
 		    : which == PLUMB_MAPPED_EXECUTED ? !a->image
 						     : a->image)

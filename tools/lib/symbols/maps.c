@@ -42,7 +42,7 @@ static bool parse(char *line, struct plumb_vma *vma)
 
 int plumb_maps_read(FILE *f, int (*each)(void *context, struct plumb_vma *vma), void *context)
 {
-	struct plumb_vma vma;
+	struct plumb_vma vma = {};
 	char *line = NULL;
 	size_t room = 0;
 	int err = 0;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,10 +13,12 @@
 
 #include <bpf/libbpf.h>
 
-#define RING (128UL << 10) /* bytes of each CPU; a program that is executed takes about 1 kB */
+#define RING (128UL << 10) /* bytes of each CPU; a program that is executed takes about 2 kB */
 
 struct ring {
 	int event;
+	int builds; /* an event that reports build ids of what is mapped, to the same ring; -1: none
+		     */
 	struct perf_event_mmap_page *page; /* followed by the records */
 };
 
@@ -87,6 +90,21 @@ void plumb_sideband_take(struct plumb_sideband *s,
 	s->n_records = 0;
 }
 
+/* Build ids take the place of inodes in records: that is another event.  Since 5.12. */
+static int open_builds(struct perf_event_attr attr, int cpu, int ring)
+{
+	int event;
+
+	attr.build_id = 1;
+	attr.comm = attr.comm_exec = attr.task = 0;
+	event = plumb_probe_open_event(&attr, cpu);
+	if (event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring)) {
+		close(event);
+		event = -1;
+	}
+	return event;
+}
+
 static void open_ring(struct plumb_sideband *s, int cpu)
 {
 	const struct perf_event_attr attr = {
@@ -109,10 +127,12 @@ static void open_ring(struct plumb_sideband *s, int cpu)
 		return;
 	ring.page = mmap(NULL, sysconf(_SC_PAGESIZE) + RING, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 ring.event, 0);
-	if (ring.page == MAP_FAILED)
+	if (ring.page == MAP_FAILED) {
 		close(ring.event);
-	else
-		*plumb_append(s->rings, s->n_rings) = ring;
+		return;
+	}
+	ring.builds = open_builds(attr, cpu, ring.event);
+	*plumb_append(s->rings, s->n_rings) = ring;
 }
 
 struct plumb_sideband *plumb_sideband_open(void)
@@ -131,6 +151,8 @@ void plumb_sideband_free(struct plumb_sideband *s)
 {
 	for (size_t i = 0; i < s->n_rings; i++) {
 		munmap(s->rings[i].page, sysconf(_SC_PAGESIZE) + RING);
+		if (s->rings[i].builds >= 0)
+			close(s->rings[i].builds);
 		close(s->rings[i].event);
 	}
 	free(s->rings);

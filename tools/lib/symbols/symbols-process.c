@@ -55,6 +55,7 @@ static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma
 {
 	struct plumb_symbolizer *s = r->symbolizer;
 	char link[PLUMB_MAP_FILE], why[PLUMB_WHY];
+	struct plumb_symfile *file;
 	int fd = r->by_path ? -ESRCH
 			    : plumb_open_here(plumb_map_file(link, r->pid, vma->start, vma->end));
 	const int err = fd;
@@ -63,6 +64,8 @@ static struct plumb_symfile *open_file(struct reading *r, const struct plumb_vma
 	/* Without the capability to open that link, use the path. */
 	if (fd < 0 && !vma->is_deleted)
 		fd = plumb_open_inode_in_root(r->root, vma->path, vma->inode);
+	if (fd < 0 && (file = plumb_symfile_of_build(s, vma, r->root)))
+		return file;
 	if (fd == -EACCES || fd == -EPERM)
 		plumb_tell_lack(PLUMB_CAP(DAC_READ_SEARCH), "symbols of other users' files");
 	if (fd < 0) {

@@ -114,6 +114,12 @@ struct plumb_symfile {
  */
 struct plumb_symfile *plumb_symfile_get(struct plumb_symbolizer *s, int fd, const char *path,
 					int root);
+/*
+ * The file of VMA by its build id, wherever that or its debug file is kept; NULL: it is nowhere.
+ * Those of root, and of the tool's user, only.
+ */
+struct plumb_symfile *plumb_symfile_of_build(struct plumb_symbolizer *s,
+					     const struct plumb_vma *vma, int root);
 /* The same for an ELF file in memory; takes IMAGE, which is malloc'd. */
 struct plumb_symfile *plumb_symfile_of_image(struct plumb_symbolizer *s, char *image, size_t size);
 /* Reads the symbols of the file, once. */
