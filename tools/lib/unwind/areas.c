@@ -23,11 +23,10 @@
 #define ROW_BYTES  50 /* of a file have a row at most, as a rule: bash 65, libc 80, qemu 120 */
 #define MORE_ROWS  (512U << 10) /* for what is mapped later: 4 MB */
 #define MORE_AREAS 4096
-#define MOST_ROWS  (8U << 20)         /* 64 MB */
-#define TURN       10000000           /* ns of CPU time: then records of programs are read */
-#define LONGEST    (2 * PLUMB_SECOND) /* the same, for the files of one process */
+#define MOST_ROWS  (8U << 20) /* 64 MB */
+#define TURN       10000000   /* ns of CPU time: then records of programs are read */
 /* A process is not looked at again for so many times the CPU time of that, without that of its
- * files; ns at least. */
+ * files; ns at least, if nothing has changed. */
 #define REST       4
 #define REST_LEAST 10000000
 
@@ -52,7 +51,8 @@ static size_t n_wanted;
 struct reading {
 	pid_t pid;
 	uint64_t image;
-	uint64_t deadline; /* CPU time */
+	uint64_t spent;  /* CPU time for files, before */
+	bool is_partial; /* there are files that are not read yet */
 	struct plumb_unwind_area *found;
 	size_t n;
 };
@@ -62,9 +62,12 @@ static int read_area(void *context, struct plumb_vma *vma)
 	struct plumb_unwind_area area = {};
 	struct reading *r = context;
 	const struct unwind_file *f = NULL;
+	bool later = unwind_files_spent() - r->spent > TURN;
 
-	if (vma->is_code && plumb_cpu_time() < r->deadline)
-		f = unwind_file_of(r->pid, vma);
+	if (vma->is_code) {
+		f = unwind_file_of(r->pid, vma, &later);
+		r->is_partial |= later;
+	}
 	if (f)
 		unwind_file_area(f, vma, &area);
 	/* The kernel's copies of instructions that are probed: of functions of all kinds. */
@@ -94,14 +97,14 @@ static size_t first_of(uint32_t pid)
 	return low;
 }
 
-/* Puts those of R in the place of the earlier ones of its process. */
-static void replace(const struct reading *r)
+/* Puts those of R in the place of the earlier ones of its process; false: they are the same. */
+static bool replace(const struct reading *r)
 {
 	const size_t first = first_of(r->pid), end = first_of(r->pid + 1);
 	struct plumb_unwind_area *all;
 
 	if (end - first == r->n && (!r->n || !memcmp(areas + first, r->found, r->n * sizeof(*all))))
-		return;
+		return false;
 	all = plumb_zeroed(n_areas - (end - first) + r->n, sizeof(*all));
 	memcpy(all, areas, first * sizeof(*all));
 	memcpy(all + first, r->found, r->n * sizeof(*all));
@@ -110,19 +113,33 @@ static void replace(const struct reading *r)
 	free(areas);
 	areas = all;
 	is_due = true;
+	return true;
 }
 
-static void look_at(pid_t pid)
+/*
+ * Looks at it, and says when to look again: ns from now.  A process that has changed is likely to
+ * do so again: one that executes a program maps its libraries.
+ */
+static uint64_t look_at(struct wanted *w)
 {
 	struct reading r = {
-		.pid = pid,
-		.image = plumb_process_image(pid),
-		.deadline = plumb_cpu_time() + LONGEST,
+		.pid = w->pid,
+		.image = plumb_process_image(w->pid),
+		.spent = unwind_files_spent(),
 	};
+	uint64_t rest = plumb_cpu_time();
+	bool has_changed = false;
 
-	if (r.image && !plumb_maps_of(pid, read_area, &r) && plumb_process_image(pid) == r.image)
-		replace(&r);
+	if (r.image && !plumb_maps_of(w->pid, read_area, &r) &&
+	    plumb_process_image(w->pid) == r.image)
+		has_changed = replace(&r);
 	free(r.found);
+	w->is_wanted = r.is_partial;
+	if (r.is_partial)
+		return 0;
+	/* What files took, they take once. */
+	rest = REST * (plumb_cpu_time() - rest - (unwind_files_spent() - r.spent));
+	return has_changed || rest > REST_LEAST ? rest : REST_LEAST;
 }
 
 /* --- what programs have --- */
@@ -302,20 +319,16 @@ int plumb_unwind_fill(const struct plumb_bpf *bpf)
 uint64_t plumb_unwind_due(void)
 {
 	const uint64_t deadline = plumb_cpu_time() + TURN;
-	uint64_t at = plumb_now(), next = 0, spent;
+	uint64_t at = plumb_now(), next = 0, rest;
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_wanted; i++) {
 		struct wanted *w = &wanted[i];
 
 		if (w->is_wanted && at >= w->when && plumb_cpu_time() < deadline) {
-			/* What files took, they take once. */
-			spent = plumb_cpu_time() - unwind_files_spent();
-			look_at(w->pid);
-			spent = (plumb_cpu_time() - unwind_files_spent() - spent) * REST;
+			rest = look_at(w);
 			at = plumb_now();
-			w->is_wanted = false;
-			w->when = at + (spent > REST_LEAST ? spent : REST_LEAST);
+			w->when = at + rest;
 		}
 		if (w->is_wanted)
 			next = plumb_sooner(next, w->when > at ? w->when - at : 1);

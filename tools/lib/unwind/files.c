@@ -192,8 +192,9 @@ static const struct unwind_file *find(const struct stat *st)
 	return NULL;
 }
 
-const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area)
+const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area, bool *later)
 {
+	const bool read = !*later;
 	const struct unwind_file *known;
 	struct unwind_file *f;
 	uint64_t began;
@@ -202,13 +203,15 @@ const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area
 	Elf *elf;
 	int fd;
 
+	*later = false;
 	if (!strcmp(area->path, "[vdso]"))
 		return vdso(area);
 	if (!area->inode || plumb_map_stat(pid, area, &st) || !S_ISREG(st.st_mode) ||
 	    !plumb_owner_is_known(pid, st.st_uid, why, sizeof(why)))
 		return NULL;
 	known = find(&st);
-	if (known)
+	*later = !known && !read;
+	if (known || *later)
 		return known;
 	f = new_file();
 	f->device = st.st_dev;

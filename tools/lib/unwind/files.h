@@ -13,9 +13,9 @@ struct unwind_file;
 
 /*
  * The file that process PID has mapped in AREA; NULL: it cannot be read, or is not ELF.  The vDSO
- * is one, too.
+ * is one, too.  LATER: one that has not been read is not read now; then it is true, else false.
  */
-const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area);
+const struct unwind_file *unwind_file_of(pid_t pid, const struct plumb_vma *area, bool *later);
 
 /* Writes to AREA what programs need for START to END of a process, which are mapped from OFFSET on.
  */

@@ -96,7 +96,7 @@ void unwind_add_go(Elf *elf, struct unwind_rows *rows, uint64_t deadline)
 	bool is_good = plumb_go_table(elf, &t);
 
 	for (size_t i = 0; is_good && i < t.n; i++)
-		is_good = plumb_go_function(&t, i, &f) && plumb_cpu_time() < deadline &&
+		is_good = plumb_go_function(&t, i, &f) && !unwind_is_late(deadline) &&
 			  go.n < UNWIND_ROWS_MAX && add_function(&go, &t, &f);
 	if (is_good && go.n && f.end - rows->base <= UINT32_MAX)
 		merge(rows, &go, f.end);

@@ -35,6 +35,15 @@ bool unwind_lowest_address(Elf *elf, uint64_t *lowest)
 
 /* --- all of a file --- */
 
+#define ROWS_AT_ONCE 16
+
+bool unwind_is_late(uint64_t deadline)
+{
+	static unsigned int calls;
+
+	return !(++calls % ROWS_AT_ONCE) && plumb_cpu_time() > deadline;
+}
+
 /*
  * For a register with a large number elfutils allocates an array of all below it: up to 34 GB.  So
  * much may be allocated while a file is read, which is more than our own rows need; BEFORE is what
@@ -87,7 +96,7 @@ static uint64_t add_function(struct unwind_rows *rows, Dwarf_CFI *cfi, uint64_t 
 	Dwarf_Frame *frame;
 	bool is_signal;
 
-	while (cfi && address < next && rows->n < UNWIND_ROWS_MAX && plumb_cpu_time() < deadline) {
+	while (cfi && address < next && rows->n < UNWIND_ROWS_MAX && !unwind_is_late(deadline)) {
 		if (dwarf_cfi_addrframe(cfi, address - bias, &frame))
 			break;
 		if (dwarf_frame_info(frame, &start, &end, &is_signal) < 0 ||
@@ -157,7 +166,7 @@ static bool add_functions(struct unwind_rows *rows, Elf *elf, const struct unwin
 			continue;
 		if (s->address < end || s->address < rows->base ||
 		    s->address - rows->base > UINT32_MAX || rows->n >= UNWIND_ROWS_MAX ||
-		    plumb_cpu_time() > deadline)
+		    unwind_is_late(deadline))
 			return false;
 		for (size_t j = i + 1; j < starts->n && starts->all[j].address == s->address; j++)
 			i = j;

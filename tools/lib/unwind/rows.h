@@ -27,5 +27,11 @@ struct unwind_rows {
  */
 struct unwind_rows unwind_rows_of(Elf *elf, Elf *debug);
 
+/*
+ * Whether the CPU time DEADLINE is over, for callers that ask for each row.  The time, which takes
+ * a system call, is read now and then only.
+ */
+bool unwind_is_late(uint64_t deadline);
+
 /* The lowest address of ELF's segments; false: it has none. */
 bool unwind_lowest_address(Elf *elf, uint64_t *lowest);
