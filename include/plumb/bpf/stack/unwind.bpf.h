@@ -109,7 +109,21 @@ static __always_inline enum plumb_unwind_end unwind_to(struct unwind_walk *w, __
 static __always_inline enum plumb_unwind_end unwind_to(struct unwind_walk *w, __u64 cfa, __u32 how,
 						       __s32 bp, __u64 *caller)
 {
-	if (cfa <= w->sp || !unwind_read(caller, cfa - 8))
+	struct {
+		__u64 bp, pc;
+	} kept;
+
+	if (cfa <= w->sp)
+		return PLUMB_WALK_MEMORY;
+	/* As functions with a frame pointer have it: one read instead of two. */
+	if (bp == -2 && how != PLUMB_UNWIND_ALIGNED) {
+		if (bpf_probe_read_user(&kept, sizeof(kept), (const void *)(cfa - sizeof(kept))))
+			return PLUMB_WALK_MEMORY;
+		w->bp = kept.bp;
+		*caller = kept.pc;
+		return 0;
+	}
+	if (!unwind_read(caller, cfa - 8))
 		return PLUMB_WALK_MEMORY;
 	if (how == PLUMB_UNWIND_ALIGNED) {
 		if (!unwind_read(&w->bp, w->bp))
