@@ -2,6 +2,7 @@
 /* descriptors-known: what a descriptor is, as /proc, getpeername() and getsockname() say. */
 #pragma once
 
+#include "workload.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -6,7 +6,6 @@
  * getsockname() before the call.  Right after it the number is another file's.
  */
 #include "descriptors-known.h"
-#include "workload.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
