@@ -62,7 +62,7 @@ for tool in build/bin/*; do
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
 	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2870000
 	# Those that tell who had I/O on the disks that threads waited for.
-	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 90000))
+	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 110000))
 	# Those that walk user stacks by unwind tables, in programs of several kinds.
 	[[ $name != @(skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
 	# Those that look for waits on the way out in the programs for each form of sessions.
