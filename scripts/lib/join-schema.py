@@ -50,7 +50,8 @@ def columns_of(folder):
 def add_columns(within, members, counters):
     """Adds them to each description of a row in WITHIN."""
     if isinstance(within, dict):
-        if str(within.get("$ref")).startswith("#/$defs/row_of_") and members:
+        of = str(within.get("$ref"))
+        if of.startswith("#/$defs/row_of_") and of != "#/$defs/row_of_stacks" and members:
             within["properties"] = {**members, **within.get("properties", {})}
             within["required"] = counters + [name for name in within.get("required", []) if name not in counters]
         within = list(within.values())

@@ -36,6 +36,8 @@ lock-latency get_stack: addresses of the kernel stack: places that wait
 offcpu-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 offcpu-time get_stack: addresses of the user stack
 process-life probe_read_user: the arguments of a program, 200 bytes, if they are asked for (--arguments)
+lock-latency-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
+lock-latency-stacks get_stack: addresses of the stacks of waiters, and of the kernel stacks of owners
 skb-alloc-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice probe_read_user: a test's

@@ -3,6 +3,21 @@
 # lock-latency: waits as long as the waiters' own clocks say, for locks that a known thread holds, which does what
 # its own clock and the kernel's account of it say.
 
+# shellcheck source=lib/limits.sh
+. "$truth/lib/limits.sh"
+
+# One whose cgroup has used up its quota holds a lock; kernels throttle it there, or, from 6.18 on, later.
+hold_without_quota() {
+	limited locks cpu.max='20000 100000' || limited locks cpu.cfs_quota_us=20000 || return 0
+	start throttled locks 2 0
+	echo "$pid" >"$limited/cgroup.procs"
+	attach quota -p "$pid" -b tid,lock,owner
+	grep throttled "$limited/cpu.stat" >quota.before
+	go throttled
+	grep throttled "$limited/cpu.stat" >quota.after
+	detach quota
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=lock-latency quick=--no-calibrate
@@ -12,7 +27,8 @@ run() {
 		finish alone "$pid"
 		return
 	fi
-	attach held -p "$pid" -b tid,kind,lock,owner,owner-call
+	attach held -p "$pid" -b tid,kind,lock,owner,owner-call,asleep
+	attach stacks -p "$pid" --stacks -b tid,lock
 	attach by-name -c l-waiter -b comm,lock
 	sleep 1000 &
 	started="$started $!"
@@ -20,7 +36,9 @@ run() {
 	launch says -p "$pid"
 	await 30 is_tracing says
 	go alone
-	detach held by-name other says
+	detach held stacks by-name other says
+	grep -c ' rtnl_mutex$' /proc/kallsyms >symbols
+	uname -r >kernel
 
 	start crowd locks 5 8
 	attach beside -p "$pid" -t "$pid" -b tid,lock,owner
@@ -34,14 +52,17 @@ run() {
 	attach few -p "$pid" -b tid,lock --max-keys=1
 	go eight
 	detach contended intervals few
+
+	hold_without_quota
 }
 
 # The rows of one lock of the waiter, as the only ones, and what its holder did.
 # known FILE TRUTH LOCK ROW... - which of the row's names must be so
 known='def name($t): {position: "f_pos_lock of memfd:locks", inode: "i_rwsem of memfd:locks",
-		"busy-inode": "i_rwsem of memfd:locks", pipe: "mutex of pipe \($t.inode)"}[$t.lock];
+		"busy-inode": "i_rwsem of memfd:locks", pipe: "mutex of pipe \($t.inode)", rtnl: "rtnl_mutex"}[$t.lock];
+	def named: if test("^0x[0-9a-f]+ in (rtnl_lock|dev_ethtool)$") then "rtnl_mutex" else . end;
 	def long: [.hist[] | select(.[0] >= 100000) | .[2]] | add // 0;
-	def rows($t): [$last.rows[] | select(.key.tid == $t.tid and .key.lock == name($t))];
+	def rows($t): [$last.rows[] | select(.key.tid == $t.tid and (.key.lock | named) == name($t))];
 	def owned($t): [rows($t)[] | select(.key.owner == "l-holder/\($t.holder)")];
 	def all_of($name): [$truth[0].calls[] | select(name(.) == $name)];'
 
@@ -49,7 +70,7 @@ known='def name($t): {position: "f_pos_lock of memfd:locks", inode: "i_rwsem of 
 of_own_clocks() {
 	# A clock that is read in user code has also the way there and back, and what of it the waiter has no CPU.
 	holds "$1: each wait is in the report, as often as it was and as long as the waiter's own clock says" "$1.json" \
-		"$known"' [$truth[0].calls[] | select(.lock != "busy-inode") | name(.)] | length == 3 and all(. as $name
+		"$known"' [$truth[0].calls[] | select(.lock != "busy-inode") | name(.)] | length == 4 and all(. as $name
 			| all_of($name) as $all | [$all[0] | rows(.)[]] | (map(long) | add) as $n | (map(.sum) | add) as $sum
 			| ($all | map(.count) | add) as $count | ($all | map(.sum) | add) as $true
 			| if $n >= $count * 0.99 and $n <= $count and $sum <= $true and $sum >= $true * 0.9 - 3000000 * $count then true
@@ -59,7 +80,7 @@ of_own_clocks() {
 			| if $n > 0 and $right >= $n * 0.99 then true else error("\($t.lock): \($right) of \($n)") end)' --slurpfile truth "$2.truth"
 	# A thread that was given the lock owns it, and may wait for a CPU then.
 	holds "$1: an owner that waits for a page sleeps" "$1.json" \
-		"$known"' all($truth[0].calls[] | select(.lock == "pipe" or .lock == "position"); . as $t
+		"$known"' all($truth[0].calls[] | select(.lock == "pipe" or .lock == "position" or .lock == "rtnl"); . as $t
 			| [owned($t)[].split] | (map(.owner_asleep) | add) as $asleep | (map(.sum) | add) as $sum
 			| if $asleep <= $sum and $asleep + (map(.owner_preempted + .owner_on_cpu) | add) == $sum
 				and $asleep >= $sum - $t.cpu - $t.delay - $t.waiter_delay - 200000 * $t.count then true
@@ -75,6 +96,38 @@ of_own_clocks() {
 				else error("\($t), \($i): \($on) on a CPU, \($off) off, \($asleep) asleep") end' --slurpfile truth "$2.truth"
 }
 
+# The function of the workload that waits is named after the lock; the owner's stack is where it slept, or else what it called.
+check_stacks() {
+	evidence stacks.json stacks.err
+	holds "--stacks: waiters and owners are where they are, as long as the waiter's clock says" stacks.json \
+		"$known"' def has($name): any(.[]; .frame | test($name));
+			all($truth[0].calls[] | select(.lock != "inode"); . as $t
+			| [rows($t)[] | select(.owner_stack | has(if $t.lock == "busy-inode" then "fallocate|ftruncate" else "^\($t.asleep)$" end))] as $right
+			| ($right | map(.sum) | add // 0) as $sum
+			| if ($right | all(.stack | has("^wait_for$") and has("^take_\($t.lock | ltrimstr("busy-"))$")))
+				and $sum <= $t.sum and $sum >= $t.sum * 0.9 - 3000000 * $t.count then true
+				else error("\($t): \($sum), \(rows($t))") end)' --slurpfile truth alone.truth
+	holds "... innermost is the kernel" stacks.json \
+		"$known"' [rows($truth[0].calls[])[] | select(.sum > 1000000)] | length >= 5 and all(.stack[0].kernel and (.stack[-1].kernel | not))' --slurpfile truth alone.truth
+	sound "of stacks" stacks.json
+}
+
+# The kernel's account is of the cgroup, on both CPUs.
+check_quota() {
+	if [ ! -e quota.json ]; then
+		skip "an owner without quota" "no cgroup has a CPU quota here"
+		return
+	fi
+	evidence quota.json quota.err throttled.truth
+	later=false
+	[ "$(printf '6.18\n%s\n' "$(cat kernel)" | sort -V | head -n 1)" != 6.18 ] || later=true
+	holds "an owner whose quota is used up has none, not longer than the kernel says" quota.json \
+		"$known"' ([$truth[0].calls[] | select(.lock == "busy-inode")][0]) as $t | ([owned($t)[].split.owner_quota] | add) as $without
+			| if $without <= $throttled + 20000000 and (if $later then true else $without >= ($t.sum - $t.cpu) * 0.6 and $t.sum > $t.cpu * 1.5 end) then true
+				else error("\($t): \($without) of \($throttled)") end' --slurpfile truth throttled.truth \
+		--argjson throttled "$(($(throttled_ns quota.after) - $(throttled_ns quota.before)))" --argjson later "$later"
+}
+
 check() {
 	if [ "$(cat alone.status)" = 77 ]; then
 		skip "waits for locks" "there is no userfaultfd"
@@ -86,15 +139,23 @@ check() {
 		return
 	fi
 	of_own_clocks held alone
-	holds "kinds are those of the locks" held.json '[$last.rows[] | select(.hist[-1][0] > 1000000) | [.key.kind, (.key.lock | split(" ")[0])]] | unique
-		| . == [["mutex", "f_pos_lock"], ["mutex", "mutex"], ["rwsem-write", "i_rwsem"]]
-			or . == [["rt-write", "i_rwsem"], ["rtmutex", "f_pos_lock"], ["rtmutex", "i_rwsem"], ["rtmutex", "mutex"]]
-			or . == [["rtmutex", "f_pos_lock"], ["rtmutex", "i_rwsem"], ["rtmutex", "mutex"]]'
+	holds "kinds are those of the locks" held.json "$known"'[$last.rows[] | select(.hist[-1][0] > 1000000) | [.key.kind, (.key.lock | named | split(" ")[0])]] | unique
+		| . == [["mutex", "f_pos_lock"], ["mutex", "mutex"], ["mutex", "rtnl_mutex"], ["rwsem-write", "i_rwsem"]]
+			or . == [["rt-write", "i_rwsem"], ["rtmutex", "f_pos_lock"], ["rtmutex", "i_rwsem"], ["rtmutex", "mutex"], ["rtmutex", "rtnl_mutex"]]
+			or . == [["rtmutex", "f_pos_lock"], ["rtmutex", "i_rwsem"], ["rtmutex", "mutex"], ["rtmutex", "rtnl_mutex"]]' --slurpfile truth alone.truth
 	holds "-b owner-call: what the owner was in" held.json \
-		'[$last.rows[] | select(.hist[-1][0] > 1000000) | .key["owner-call"]] | unique - ["ftruncate"] == ["fallocate", "pwrite64", "write"]'
+		'[$last.rows[] | select(.hist[-1][0] > 1000000) | .key["owner-call"]] | unique - ["ftruncate"] == ["fallocate", "ioctl", "pwrite64", "write"]'
 	sound "of held" held.json
+	holds "-b asleep: where the kernel's wchan of the owner says, in at least 95 % of the time that it slept" held.json \
+		"$known"' all($truth[0].calls[] | select(.lock != "busy-inode"); . as $t | owned($t)
+			| (map(.split.owner_asleep) | add) as $all | (map(select(.key.asleep == $t.asleep).split.owner_asleep) | add) as $there
+			| if $all > 0 and $there >= $all * 0.95 then true else error("\($t): \($there) of \($all)") end)' --slurpfile truth alone.truth
+	holds "a lock that is a variable of the kernel has its name, if the kernel lists variables" held.json \
+		"$known"' [$truth[0].calls[] | select(.lock == "rtnl")][0] as $t | [owned($t)[] | select((.key.lock == "rtnl_mutex") == $listed) | long]
+			| add >= $t.count * 0.99' --slurpfile truth alone.truth --argjson listed "$(awk '{ print $1 ? "true" : "false" }' symbols)"
+	check_stacks
 	evidence by-name.json by-name.err
-	holds "-c takes the waiter's name" by-name.json '($last.rows | map(.key.comm) | unique) == ["l-waiter"] and $last.ledger.recorded >= 28'
+	holds "-c takes the waiter's name" by-name.json '($last.rows | map(.key.comm) | unique) == ["l-waiter"] and $last.ledger.recorded >= 35'
 	evidence other.json other.err
 	holds "-p of a process that sleeps captures nothing" other.json '$last.rows == []'
 	like "a table has what owners did" "$(cat says.json)" 'rwsem-write +i_rwsem of memfd:locks'
@@ -119,4 +180,5 @@ check() {
 	whole "of intervals" intervals.json
 	evidence few.json few.err
 	holds "keys too many are in one row" few.json '($last.rows | map(select(.key.other)) | length) == 1 and $last.ledger.pooled > 0'
+	check_quota
 }

@@ -2,7 +2,7 @@
 /*
  * locks: threads that wait for locks of the kernel, each of which one known thread holds.
  *
- *	locks ROUNDS BUSY	waits for four locks, beside BUSY threads that compute
+ *	locks ROUNDS BUSY	waits for five locks, beside BUSY threads that compute
  *	locks many ROUNDS	eight threads that write to one file, ROUNDS times each
  *
  * write(2) and fallocate(2) on a memfd hold locks while they copy or allocate.  The page that the
@@ -10,11 +10,14 @@
  * another thread wants it to.  In each round one thread waits, once, and looks at its own clock.
  */
 #include "userfault.h"
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 
 #define DELAY_NS 10000000ULL
 #define SIZE     (192L << 20) /* of what fallocate() allocates */
 
-static int file, ends[2];
+static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */
 static long page_size;
 static atomic_int round_of_holder, round_of_waiter, is_over;
@@ -38,6 +41,18 @@ static void take_pipe(char *from)
 		die("write to a pipe: %s", strerror(errno));
 }
 
+/* The command is copied before the lock of all devices is taken, and the answer while it is held.
+ */
+static void take_rtnl(char *from)
+{
+	struct ethtool_value *asked = (void *)(from - sizeof(asked->cmd));
+	struct ifreq lo = {.ifr_name = "lo", .ifr_data = (void *)asked};
+
+	asked->cmd = ETHTOOL_GLINK;
+	if (ioctl(sock, SIOCETHTOOL, &lo))
+		die("SIOCETHTOOL: %s", strerror(errno));
+}
+
 static void hold_on_cpu(char *from)
 {
 	if (fallocate(file, 0, 0, SIZE))
@@ -54,6 +69,7 @@ static const struct lock {
 	{"position", take_position, take_position},
 	{"inode", take_inode, take_inode},
 	{"pipe", take_pipe, take_pipe},
+	{"rtnl", take_rtnl, take_rtnl},
 	{"busy-inode", hold_on_cpu, take_inode},
 };
 #define LOCKS (sizeof(locks) / sizeof(*locks))
@@ -63,6 +79,7 @@ struct held {
 	uint64_t cpu, delay; /* ns of the holder: on a CPU, waiting for one, in all of its calls */
 	uint64_t wall;
 	uint64_t waiter_delay; /* of the waiter, in its calls */
+	char asleep[64];       /* where the holder sleeps, as the kernel says */
 };
 
 static struct held held[LOCKS];
@@ -113,10 +130,21 @@ static void *hold(void *arg)
 	return arg;
 }
 
+/* Where the holder sleeps; it is kept if it does not. */
+static void read_wchan(char *asleep, size_t size)
+{
+	int f = open_of_thread(getpid(), holder_tid, "wchan");
+	char text[64] = "";
+
+	if (read(f, text, sizeof(text) - 1) > 1)
+		snprintf(asleep, size, "%s", text);
+	close(f);
+}
+
 static void *wait_for(void *arg)
 {
 	int n = 0, schedstat;
-	char byte = 1;
+	char bytes[16] __attribute__((aligned(8))) = {};
 
 	rename_self("l-waiter");
 	waiter_tid = own_tid();
@@ -130,9 +158,10 @@ static void *wait_for(void *arg)
 			while (atomic_load(&round_of_holder) < n)
 				pause_ns(200000);
 			pause_ns(2000000); /* the holder has the lock by now */
+			read_wchan(held[i].asleep, sizeof(held[i].asleep));
 			delay = own_delay_ns(schedstat);
 			began = now_ns();
-			locks[i].wait(&byte);
+			locks[i].wait(bytes + 4);
 			series_add(&held[i].waits, now_ns() - began, false);
 			held[i].waiter_delay += own_delay_ns(schedstat) - delay;
 			atomic_store(&round_of_waiter, n);
@@ -183,7 +212,8 @@ static void wait_for_locks(int busy)
 		put(",\"holder\":%d,\"inode\":%llu,\"cpu\":%llu,\"delay\":%llu,\"wall\":%llu,",
 		    holder_tid, (unsigned long long)inode_of_pipe, (unsigned long long)held[i].cpu,
 		    (unsigned long long)held[i].delay, (unsigned long long)held[i].wall);
-		put("\"waiter_delay\":%llu,", (unsigned long long)held[i].waiter_delay);
+		put("\"waiter_delay\":%llu,\"asleep\":\"%s\",",
+		    (unsigned long long)held[i].waiter_delay, held[i].asleep);
 		put_figures(&held[i].waits);
 		put("}");
 	}
@@ -264,6 +294,7 @@ int main(int argc, char **argv)
 	page_size = sysconf(_SC_PAGESIZE);
 	file = opened_memfd();
 	make_pipe(ends);
+	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fstat(ends[0], &st))
 		die("fstat");
 	inode_of_pipe = st.st_ino;

@@ -10,6 +10,7 @@
 
 #include "held-lock.bpf.h"
 #include "lock-name.bpf.h"
+#include "places.bpf.h"
 #include "waits.bpf.h"
 
 /* Bits of the owner's word that are not part of the pointer. */
@@ -138,7 +139,8 @@ static __always_inline struct lock_wait *waiter_wait(__u64 task)
  * The thread WAITER is woken by the current thread TASK: if the lock has no owner, that has
  * released it.  The waiter is its owner next, unless another thread is faster.
  */
-static __always_inline void released_by(__u64 waiter, struct task_struct *task)
+static __always_inline void released_by(void *ctx, __u64 waiter, struct task_struct *task,
+					__u64 now)
 {
 	struct lock_wait *w = waiter_wait(waiter);
 	__u32 shared = 0;
@@ -149,11 +151,12 @@ static __always_inline void released_by(__u64 waiter, struct task_struct *task)
 	owner = owner_of(&w->id, &shared);
 	if (owner && owner != waiter)
 		return;
+	place_release(ctx, w);
 	if (!w->owner)
 		holder_fill(&w->released, task);
 	else if (w->owner != (__u64)task)
 		w->handed_on = 1;
-	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, bpf_ktime_get_ns());
+	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, now);
 }
 
 /* The current thread, a waiter, goes to sleep: another thread has the lock. */

@@ -23,6 +23,8 @@ struct held_lock {
 	__u64 owner;             /* with a mark; 0: not known */
 	__u64 sums[LOCK_ON_CPU]; /* that of LOCK_UNKNOWN as those in owner_mark */
 	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
+	struct lock_sleeps slept;
+	__u64 slept_from[LOCK_PLACES]; /* the same of the mark's SLEPT */
 	__u64 pad;
 };
 
@@ -55,6 +57,23 @@ static __always_inline void held_lock_leave(struct held_lock *l)
 	__sync_lock_test_and_set(&l->busy, 0);
 }
 
+static __always_inline void held_lock_settle_sleeps(struct held_lock *l, const struct owner_mark *m,
+						    __u64 now)
+{
+	__u32 i, to;
+	__u64 sum;
+
+	for (i = 0; i < LOCK_PLACES; i++) {
+		sum = owner_sum(&m->slept.ns[i], now);
+		if ((__s64)(sum - l->slept_from[i]) > 0) {
+			to = sleeps_entry(&l->slept, m->slept.at[i]);
+			barrier_var(to); /* the mask is for the verifier */
+			l->slept.ns[to & (LOCK_PLACES - 1)] += sum - l->slept_from[i];
+		}
+		l->slept_from[i] = sum;
+	}
+}
+
 /* Adds what the owner has done until NOW. */
 static __always_inline void held_lock_settle(struct held_lock *l, __u64 now)
 {
@@ -62,8 +81,10 @@ static __always_inline void held_lock_settle(struct held_lock *l, __u64 now)
 	__u64 sum;
 	__u32 i;
 
+	if (m && owner_has_places())
+		held_lock_settle_sleeps(l, m, now);
 	for (i = 0; m && i < LOCK_OFF; i++) {
-		sum = owner_sum(m, i, now);
+		sum = owner_sum(&m->off[i], now);
 		/* The clocks of CPUs can differ a little. */
 		if ((__s64)(sum - l->from[i]) > 0)
 			l->sums[i] += sum - l->from[i];
@@ -86,7 +107,9 @@ static __always_inline void held_lock_has(struct held_lock *l, __u64 owner, __u6
 	m = owner ? owner_begin((struct task_struct *)owner, now) : NULL;
 	l->owner = m ? owner : 0;
 	for (i = 0; m && i < LOCK_OFF; i++)
-		l->from[i] = owner_sum(m, i, now);
+		l->from[i] = owner_sum(&m->off[i], now);
+	for (i = 0; m && owner_has_places() && i < LOCK_PLACES; i++)
+		l->slept_from[i] = owner_sum(&m->slept.ns[i], now);
 	if (!m)
 		l->sums[LOCK_UNKNOWN] -= now;
 }
@@ -98,6 +121,7 @@ static __always_inline void held_lock_take(struct held_lock *l, __u64 lock, __u6
 	l->lock = lock;
 	l->owner = 0;
 	__builtin_memset(l->sums, 0, sizeof(l->sums));
+	__builtin_memset(&l->slept, 0, sizeof(l->slept));
 	l->sums[LOCK_UNKNOWN] = -now;
 }
 
@@ -131,6 +155,8 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 	}
 	for (i = 0; begins && w->followed && i < LOCK_ON_CPU; i++)
 		w->sums[i] = held_lock_sum(l, i, now);
+	for (i = 0; begins && w->followed && i < LOCK_PLACES; i++)
+		w->slept[i] = l->slept.ns[i];
 	held_lock_leave(l);
 	return 0;
 }
@@ -157,17 +183,36 @@ static __always_inline void held_lock_forget(const struct lock_wait *w)
 		atomic_add(&held_lock_at(w->id.lock)->waits, -1);
 }
 
-/*
- * W, of NS ns, ends, and its thread has got the lock, unless FAILED.  OFF: the parts; the result is
- * that in which the owner was on a CPU.
- */
-static __always_inline __u64 held_lock_ends(struct lock_wait *w, bool failed, __u64 now, __u64 ns,
-					    __u64 *off)
+/* Where the lock's owners slept longest since W began. */
+static __always_inline __u64 held_lock_slept_at(const struct held_lock *l,
+						const struct lock_wait *w)
 {
-	struct held_lock *l = held_lock_at(w->id.lock);
+	__u64 most = 0, at = LOCK_PLACE_NONE, ns;
+	__u32 i;
+
+	for (i = 0; i < LOCK_PLACES; i++) {
+		ns = l->slept.ns[i] - w->slept[i];
+		if (ns > most) {
+			most = ns;
+			at = l->slept.at[i];
+		}
+	}
+	return at;
+}
+
+/*
+ * W, of NS ns, ends, and its thread has got the lock, unless FAILED.  OFF: the parts.
+ */
+static __noinline int held_lock_ends(struct lock_wait *w, bool failed, __u64 now, __u64 ns,
+				     __u64 *off)
+{
+	struct held_lock *l;
 	__u64 left = ns, part;
 	__u32 i;
 
+	if (!w || !off) /* for the verifier */
+		return 0;
+	l = held_lock_at(w->id.lock);
 	if (!w->followed || !held_lock_enter(l)) {
 		if (w->followed)
 			atomic_add(&l->waits, -1);
@@ -180,6 +225,7 @@ static __always_inline __u64 held_lock_ends(struct lock_wait *w, bool failed, __
 		off[i] = (__s64)part < 0 ? 0 : part < left ? part : left;
 		left -= off[i];
 	}
+	w->asleep = held_lock_slept_at(l, w);
 	/* The last one leaves no mark behind. */
 	if (l->waits < 2)
 		held_lock_has(l, 0, now);
@@ -187,5 +233,6 @@ static __always_inline __u64 held_lock_ends(struct lock_wait *w, bool failed, __
 		held_lock_has(l, is_shared(w->id.kind) ? 0 : w->task, now);
 	atomic_add(&l->waits, -1);
 	held_lock_leave(l);
-	return left;
+	off[LOCK_ON_CPU] = left;
+	return 0;
 }

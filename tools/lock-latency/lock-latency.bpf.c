@@ -9,8 +9,6 @@
 #define PLUMB_KEY struct lock_key
 #include <plumb/bpf/key/key-cpu.bpf.h>
 
-enum { SPLIT_PARTS = LOCK_ON_CPU };
-#include <plumb/bpf/hist/split-hist.bpf.h>
 #include "caller.bpf.h"
 #include "held-by.bpf.h"
 #include "lock-name.bpf.h"
@@ -58,6 +56,7 @@ static __noinline int wait_fill(void *ctx, struct lock_wait *w, struct task_stru
 		w->id.caller = caller_walk(ctx, !spins(kind));
 	else if (plumb_config.by & LOCK_BY_LOCK && w->id.member == LOCK_NOWHERE)
 		w->id.caller = caller_of(ctx, lock, !spins(kind));
+	place_wait(ctx, w, task);
 	return 0;
 }
 
@@ -126,27 +125,17 @@ static __always_inline int wait_begins(void *ctx, __u64 lock, __u32 flags)
 }
 
 /* The parts of the key by which rows are grouped. */
-static __always_inline void key_fill(struct lock_key *key, const struct lock_wait *w)
+static __noinline int key_fill(struct lock_key *key, const struct lock_wait *w)
 {
+	if (!key || !w) /* for the verifier */
+		return 0;
 	if (plumb_config.by & LOCK_BY_LOCK)
 		key->id = w->id;
 	else if (plumb_config.by & LOCK_BY_CALLER)
 		key->id.caller = w->id.caller;
 	key->id.kind = plumb_config.by & LOCK_BY_KIND ? w->id.kind : 0;
-	if (plumb_config.by & LOCK_BY_OWNER) {
-		key->owner = w->owner || w->held.shared ? w->held : w->released;
-		key->owner.call = 0;
-	}
-	if (plumb_config.by & LOCK_BY_DOING)
-		key->owner.call = w->owner ? w->held.call : w->released.call;
-}
-
-static __always_inline void count_handed_on(__u32 slot, __u32 cpu)
-{
-	struct plumb_totals *totals = hist_totals(slot, cpu);
-
-	if (totals)
-		plumb_add(totals->counters[LOCK_HANDED_ON], 1);
+	place_key(key, w);
+	return 0;
 }
 
 /* That of the wait that ends: it has no room on the stack. */
@@ -155,20 +144,18 @@ PLUMB_MAP(lock_keys, PERCPU_ARRAY, 1, __u32, struct lock_key);
 static __noinline int record(struct lock_wait *w, struct task_struct *task, bool failed)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	__u64 now = bpf_ktime_get_ns(), off[LOCK_ON_CPU] = {}, on, ns;
+	__u64 now = bpf_ktime_get_ns(), off[LOCK_PARTS] = {}, ns;
 	__u32 zero = 0, slot;
 	struct lock_key *key = bpf_map_lookup_elem(&lock_keys, &zero);
 
 	if (!w || !key) /* for the verifier */
 		return 0;
 	ns = now - w->start;
-	on = held_lock_ends(w, failed, now, ns, off);
+	held_lock_ends(w, failed, now, ns, off);
 	__builtin_memset(key, 0, sizeof(*key));
 	key_fill(key, w);
 	slot = key_cpu_slot(task, key, cpu);
-	split_record(off, slot, cpu, ns, on, failed);
-	if (w->handed_on)
-		count_handed_on(slot, cpu);
+	place_record(w, off, slot, ns, failed);
 	return 0;
 }
 
@@ -237,10 +224,12 @@ int owner_switches(struct bpf_raw_tracepoint_args *ctx)
 	bool waits = waiter_may_be((__u64)task), runnable;
 	__u64 now;
 
+	runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
+	if (owner_has_places() && !runnable)
+		owner_place_is((__u64)task, place_sleep(ctx));
 	if (!waits && !owner_mark((__u64)task) && !owner_mark(ctx->args[2]))
 		return 0;
 	now = bpf_ktime_get_ns();
-	runnable = ctx->args[0] || sched_state(task) == TASK_RUNNING;
 	if (waits && !runnable)
 		waiter_sleeps((__u64)task, now);
 	owner_leaves(task, runnable, now);
@@ -251,11 +240,16 @@ int owner_switches(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_waking")
 int owner_or_waiter_wakes(struct bpf_raw_tracepoint_args *ctx)
 {
-	/* A waiter may be an owner by that. */
-	if (waiter_may_be(ctx->args[0]))
-		released_by(ctx->args[0], current_task());
-	if (owner_mark(ctx->args[0]))
-		owner_wakes(ctx->args[0], bpf_ktime_get_ns());
+	const __u64 task = ctx->args[0];
+	__u64 now;
+
+	if (!waiter_may_be(task) && !owner_mark(task))
+		return 0;
+	now = bpf_ktime_get_ns();
+	/* A waiter may be an owner by that, which has not slept: the times are the same. */
+	if (waiter_may_be(task))
+		released_by(ctx, task, current_task(), now);
+	owner_wakes(task, now);
 	return 0;
 }
 

@@ -2,7 +2,8 @@
 /* Shared by the loader and the BPF programs of lock-latency. */
 #pragma once
 
-#include <plumb/bpf/key/key.h>
+#include <plumb/bpf/sched/waker.h>
+#include <plumb/bpf/stack/stacks.h>
 
 /* Keys that the tool adds to --by. */
 #define LOCK_BY_KIND   (PLUMB_BY_TOOL << 0)
@@ -10,6 +11,7 @@
 #define LOCK_BY_CALLER (PLUMB_BY_TOOL << 2)
 #define LOCK_BY_OWNER  (PLUMB_BY_TOOL << 3)
 #define LOCK_BY_DOING  (PLUMB_BY_TOOL << 4)
+#define LOCK_BY_ASLEEP (PLUMB_BY_TOOL << 5)
 
 enum lock_kind {
 	LOCK_MUTEX,
@@ -63,11 +65,28 @@ struct lock_holder {
 };
 
 struct lock_key {
-	struct plumb_who who;
+	struct plumb_stack_key stack; /* with --stacks the waiter's */
 	struct lock_id id;
-	struct lock_holder owner;
+	union { /* a program has stack for one of them */
+		struct {
+			struct lock_holder owner;
+			__u64 asleep; /* a place, see below */
+		};
+		struct plumb_waker owner_at; /* with --stacks; only its kind and kernel stack */
+	};
 };
-_Static_assert(sizeof(struct lock_key) == 152, "no hidden padding in a hash key");
+_Static_assert(sizeof(struct lock_key) == 176, "no hidden padding in a hash key");
+
+/*
+ * Where threads slept, and how long: an address in the function, or with --stacks the number of
+ * the stack and LOCK_PLACES_FROM.  The last entry is that of all further places.
+ */
+#define LOCK_PLACES 4
+struct lock_sleeps {
+	__u64 at[LOCK_PLACES];
+	__u64 ns[LOCK_PLACES];
+};
+enum { LOCK_PLACE_NONE, LOCK_PLACE_UNKNOWN, LOCK_PLACE_OTHER, LOCK_PLACES_FROM };
 
 /* What the owner did in the time of a wait. */
 enum lock_part {
@@ -88,10 +107,15 @@ struct lock_wait {
 	struct lock_id id;
 	__u64 start; /* ns, CLOCK_MONOTONIC */
 	__u64 task;
-	__u64 owner, releaser;   /* tasks; 0: not known */
-	__u64 sums[LOCK_ON_CPU]; /* those of the lock (held_lock) then */
-	__u32 followed;          /* the lock has them */
-	__u32 handed_on;         /* to another owner, before the waiter got it */
+	__u64 owner, releaser;    /* tasks; 0: not known */
+	__u64 sums[LOCK_ON_CPU];  /* those of the lock (held_lock) then */
+	__u32 followed;           /* the lock has them */
+	__u32 handed_on;          /* to another owner, before the waiter got it */
+	__u64 slept[LOCK_PLACES]; /* as SUMS, of held_lock.slept */
+	__u64 asleep;             /* when it has ended: where owners slept longest */
+	__s32 kernel, user;       /* with --stacks */
+	__s32 release;            /* the stack of the thread that released the lock */
+	__u32 tgid;               /* of the user stack */
 	struct lock_holder held, released;
 };
 

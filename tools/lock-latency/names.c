@@ -181,6 +181,19 @@ static void format_doing(const void *key, char *text, size_t size)
 		snprintf(text, size, "-");
 }
 
+static void format_asleep(const void *key, char *text, size_t size)
+{
+	const uint64_t at = ((const struct lock_key *)key)->asleep;
+
+	if (at >= LOCK_PLACES_FROM)
+		caller_name(at, text, size);
+	else
+		snprintf(text, size, "%s",
+			 at == LOCK_PLACE_NONE      ? "-"
+			 : at == LOCK_PLACE_UNKNOWN ? "[unknown]"
+						    : "[other]");
+}
+
 static const char *const kinds[LOCK_KINDS] = {
 	[LOCK_MUTEX] = "mutex",
 	[LOCK_RWSEM_READ] = "rwsem-read",
@@ -212,4 +225,5 @@ const struct plumb_field lock_fields[LOCK_N_FIELDS] = {
 	{"caller", LOCK_BY_CALLER, .format = format_caller},
 	{"owner", LOCK_BY_OWNER, .format = format_owner},
 	{"owner-call", LOCK_BY_DOING, .format = format_doing},
+	{"asleep", LOCK_BY_ASLEEP, .format = format_asleep},
 };

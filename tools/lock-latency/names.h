@@ -6,7 +6,7 @@
 
 #include "lock-latency.h"
 
-#define LOCK_N_FIELDS 5
+#define LOCK_N_FIELDS 6
 extern const struct plumb_field lock_fields[LOCK_N_FIELDS];
 
 /* Reads the addresses of the kernel's variables, and TEXTS; 0, or -errno. */

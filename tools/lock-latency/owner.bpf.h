@@ -20,8 +20,9 @@ struct owner_mark {
 	__u64 locks; /* 0: free */
 	__u64 off[LOCK_OFF];
 	__u64 pad[3];
+	struct lock_sleeps slept; /* with places: what off[LOCK_ASLEEP] consists of */
 };
-_Static_assert(sizeof(struct owner_mark) == 64, "one cache line");
+_Static_assert(sizeof(struct owner_mark) == 128, "two cache lines");
 
 /* By the address of the task.  Of two owners with the same place one has no mark. */
 static struct owner_mark owner_marks[1 << OWNER_MARK_BITS] __attribute__((aligned(64))) = {};
@@ -34,6 +35,51 @@ static __always_inline __u32 owner_place(__u64 task)
 	barrier_var(place); /* the mask is for the verifier */
 	return place & ((1 << OWNER_MARK_BITS) - 1);
 }
+
+/* ---- places ---- */
+
+/* Where each thread fell asleep last: it may become known as an owner only then. */
+static struct {
+	__u64 task, at;
+} owner_places[1 << OWNER_MARK_BITS] = {};
+
+static __always_inline bool owner_has_places(void)
+{
+	return plumb_config.by & (LOCK_BY_ASLEEP | PLUMB_BY_STACK);
+}
+
+/* The current thread TASK goes to sleep AT that place. */
+static __always_inline void owner_place_is(__u64 task, __u64 at)
+{
+	__u32 i = owner_place(task);
+
+	owner_places[i].task = task;
+	owner_places[i].at = at;
+}
+
+static __always_inline __u64 owner_place_of(__u64 task)
+{
+	__u32 i = owner_place(task);
+
+	return owner_places[i].task == task ? owner_places[i].at : LOCK_PLACE_UNKNOWN;
+}
+
+/* The entry of place AT, which is added if it is new. */
+static __always_inline __u32 sleeps_entry(struct lock_sleeps *s, __u64 at)
+{
+	__u32 i;
+
+	for (i = 0; i < LOCK_PLACES - 1; i++) {
+		if (!s->at[i])
+			s->at[i] = at;
+		if (s->at[i] == at)
+			return i;
+	}
+	s->at[i] = LOCK_PLACE_OTHER;
+	return i;
+}
+
+/* ---- marks ---- */
 
 static __always_inline struct owner_mark *owner_mark(__u64 task)
 {
@@ -64,18 +110,49 @@ static __always_inline bool owner_is(const struct owner_mark *m, __u32 reason)
 	return (__s64)m->off[reason] < 0;
 }
 
-/* How long the reason has applied until NOW. */
-static __always_inline __u64 owner_sum(const struct owner_mark *m, __u32 reason, __u64 now)
+/* SUM until NOW, also while it applies. */
+static __always_inline __u64 owner_sum(const __u64 *sum, __u64 now)
 {
-	__u64 sum = *(volatile __u64 *)&m->off[reason];
+	__u64 ns = *(const volatile __u64 *)sum;
 
-	return (__s64)sum < 0 ? sum + now : sum;
+	return (__s64)ns < 0 ? ns + now : ns;
+}
+
+static __always_inline void owner_sleeps(struct owner_mark *m, __u64 task, __u64 now)
+{
+	__u32 i;
+
+	owner_add(m, LOCK_ASLEEP, -now);
+	if (owner_has_places()) {
+		i = sleeps_entry(&m->slept, owner_place_of(task));
+		barrier_var(i); /* the mask is for the verifier */
+		atomic_add(&m->slept.ns[i & (LOCK_PLACES - 1)], -now);
+	}
+}
+
+static __always_inline void owner_slept(struct owner_mark *m, __u64 now)
+{
+	__u32 i;
+
+	owner_add(m, LOCK_ASLEEP, now);
+	for (i = 0; owner_has_places() && i < LOCK_PLACES; i++)
+		if ((__s64)m->slept.ns[i] < 0)
+			atomic_add(&m->slept.ns[i], now);
 }
 
 /* An int; from 7.0 on a byte. */
 static __always_inline bool owner_is_on_cpu(struct task_struct *task)
 {
 	return BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
+}
+
+static __always_inline void owner_is_off(struct owner_mark *m, struct task_struct *task,
+					 bool runnable, __u64 now)
+{
+	if (runnable)
+		owner_add(m, owner_reason(task), -now);
+	else
+		owner_sleeps(m, (__u64)task, now);
 }
 
 /* TASK owns a lock that others wait for; NULL: there is no mark for it. */
@@ -88,11 +165,9 @@ static __always_inline struct owner_mark *owner_begin(struct task_struct *task, 
 	if (!m->locks) {
 		m->task = (__u64)task;
 		m->off[LOCK_PREEMPTED] = m->off[LOCK_QUOTA] = m->off[LOCK_ASLEEP] = 0;
+		__builtin_memset(&m->slept, 0, sizeof(m->slept));
 		if (!owner_is_on_cpu(task))
-			owner_add(m,
-				  sched_state(task) == TASK_RUNNING ? owner_reason(task)
-								    : LOCK_ASLEEP,
-				  -now);
+			owner_is_off(m, task, sched_state(task) == TASK_RUNNING, now);
 	}
 	atomic_add(&m->locks, 1);
 	return m;
@@ -110,9 +185,11 @@ static __always_inline void owner_has_cpu(struct owner_mark *m, __u64 now)
 {
 	__u32 i;
 
-	for (i = 0; i < LOCK_OFF; i++)
+	for (i = 0; i < LOCK_ASLEEP; i++)
 		if (owner_is(m, i))
 			owner_add(m, i, now);
+	if (owner_is(m, LOCK_ASLEEP))
+		owner_slept(m, now);
 }
 
 /* The thread TASK leaves its CPU at NOW, RUNNABLE or not. */
@@ -124,7 +201,7 @@ static __always_inline void owner_leaves(struct task_struct *task, bool runnable
 		return;
 	/* It may have come while it got the mark. */
 	owner_has_cpu(m, now);
-	owner_add(m, runnable ? owner_reason(task) : LOCK_ASLEEP, -now);
+	owner_is_off(m, task, runnable, now);
 }
 
 static __always_inline void owner_comes(__u64 task, __u64 now)
@@ -141,6 +218,6 @@ static __always_inline void owner_wakes(__u64 task, __u64 now)
 
 	if (!m || !owner_is(m, LOCK_ASLEEP))
 		return;
-	owner_add(m, LOCK_ASLEEP, now);
+	owner_slept(m, now);
 	owner_add(m, LOCK_PREEMPTED, -now);
 }

@@ -9,7 +9,8 @@
 
 static inline bool plumb_waker_has_stack(const struct plumb_waker *w)
 {
-	return w->kind >= PLUMB_WAKER_THREAD && w->kind < PLUMB_WAKER_INTERRUPT;
+	return (w->kind >= PLUMB_WAKER_THREAD && w->kind < PLUMB_WAKER_INTERRUPT) ||
+	       w->kind >= PLUMB_OWNER_SLEEPS;
 }
 
 /* "woken by nginx/123", with the tid, or the pid if that is 0; "" if it is not known. */

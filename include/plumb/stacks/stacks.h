@@ -20,6 +20,7 @@ extern struct plumb_stacks_options {
 	/* Prints lines below the stacks of a table; NULL: none. */
 	void (*below)(const struct plumb_report *r, FILE *out);
 	size_t waker; /* in a key, of a struct plumb_waker whose stacks are printed, too; 0: none */
+	const char *waker_json; /* what JSON calls these; NULL: "waker_stack" */
 } plumb_stacks_options;
 
 /* clang-format off */

@@ -22,3 +22,8 @@ limited() {
 	done 2>/dev/null
 	return 1
 }
+
+# throttled_ns FILE - what cpu.stat said
+throttled_ns() {
+	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$1"
+}

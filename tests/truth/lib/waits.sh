@@ -44,11 +44,6 @@ wait_for_cpus() {
 	echo "/${limited##*/}" >quota.cgroup
 }
 
-# throttled_ns FILE - what cpu.stat said
-throttled_ns() {
-	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$1"
-}
-
 check_waits() {
 	evidence beside.json beside.err inside.truth
 	holds "what happened while a thread waited for a CPU: a hog of nice 5, pinned to it, had it, as long as its own clock says" beside.json "$calls"' as $found

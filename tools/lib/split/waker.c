@@ -17,6 +17,8 @@ static const struct {
 	[PLUMB_THROTTLED] = {"out of CPU quota", "throttling", "quota", false},
 	[PLUMB_WAKER_TIMER] = {"woken by a timer", "wakeup", "interrupt", false},
 	[PLUMB_WAKER_DEVICE] = {"woken by device", "wakeup", "interrupt", false},
+	[PLUMB_OWNER_SLEEPS] = {"the owner slept in", "sleep", "owner", false},
+	[PLUMB_OWNER_RELEASES] = {"the owner released it in", "release", "owner", false},
 };
 
 static bool is_known(const struct plumb_waker *w)

@@ -293,7 +293,8 @@ static json_t *json_of(const struct plumb_report *r, const struct plumb_stacks *
 		json_object_set_new(json, "idle_ns", plumb_json_u64(f->idle));
 	json_object_set_new(json, "stack", path_json(&own));
 	if (plumb_stacks_options.waker)
-		json_object_set_new(json, "waker_stack", path_json(&waker));
+		json_object_set_new(json, plumb_stacks_options.waker_json ?: "waker_stack",
+				    path_json(&waker));
 	return json;
 }
 

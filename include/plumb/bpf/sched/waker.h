@@ -17,6 +17,9 @@ enum plumb_waker_kind {
 	PLUMB_WAKER_TIMER,
 	PLUMB_WAKER_DEVICE, /* COMM is the name of its interrupt, or "block", of the block layer's
 			       softirq */
+	/* Not a waker: where the owner of a lock slept, or released it. */
+	PLUMB_OWNER_SLEEPS,
+	PLUMB_OWNER_RELEASES,
 };
 
 struct plumb_waker {
