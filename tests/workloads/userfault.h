@@ -12,10 +12,16 @@ static struct {
 	void *page; /* what comes */
 	long size;
 	uint64_t delay_ns; /* 0: until the gate "leave" is open; the fault is then "done" */
+	atomic_int *held;  /* NULL: DELAY_NS; else until it is 0 */
 } userfault;
 
 static void userfault_wait(void)
 {
+	if (userfault.held) {
+		while (atomic_load(userfault.held))
+			pause_ns(200000);
+		return;
+	}
 	if (userfault.delay_ns) {
 		pause_ns(userfault.delay_ns);
 		return;

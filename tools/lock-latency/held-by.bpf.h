@@ -4,7 +4,7 @@
  *
  * A mutex, an rt_mutex and the writer's side of a rwsem have a pointer to their owner, which is
  * read when a wait begins.  The thread that wakes a waiter of a lock without an owner has released
- * it.
+ * it, unless the waiter has a signal, or that thread waits for the lock, too.
  */
 #pragma once
 
@@ -19,6 +19,15 @@
 #define RWSEM_FLAGS   7
 #define RT_FLAGS      3 /* kernel/locking/rtmutex_common.h */
 
+/* Of a rwsem's count; the number of readers begins at bit 8. */
+#define RWSEM_WRITER    1
+#define RWSEM_READER_AT 8
+
+/* include/linux/sched.h */
+#define TASK_WAKEKILL 0x0100
+
+#define SIGKILL_BIT (1ULL << (9 - 1))
+
 struct mutex___plain {
 	struct {
 		__s64 counter;
@@ -28,13 +37,29 @@ struct mutex___plain {
 struct rw_semaphore___plain {
 	struct {
 		__s64 counter;
-	} owner;
+	} count, owner;
 } __attribute__((preserve_access_index));
+
+/*
+ * The writer that owns the rwsem; 0: not known, or *SHARED.  The word has the last reader as long
+ * as no writer comes, and a new writer is in the count first.
+ */
+static __always_inline __u64 owner_of_rwsem(const struct rw_semaphore___plain *rwsem, __u32 *shared)
+{
+	__s64 count;
+	__u64 word;
+
+	if (!bpf_core_field_exists(rwsem->owner))
+		return 0;
+	word = BPF_CORE_READ(rwsem, owner.counter);
+	count = BPF_CORE_READ(rwsem, count.counter);
+	*shared = !(count & RWSEM_WRITER) && count >> RWSEM_READER_AT > 0;
+	return word & RWSEM_READERS ? 0 : word & ~(__u64)RWSEM_FLAGS;
+}
 
 /* The task that owns the lock; 0: not known, or *SHARED. */
 static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
 {
-	const struct rw_semaphore___plain *rwsem = (void *)id->lock;
 	const struct rwbase_rt___own *rwbase = (void *)id->lock;
 	const struct mutex___plain *mutex = (void *)id->lock;
 	const struct rt_mutex_base *rt = (void *)id->lock;
@@ -47,10 +72,7 @@ static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
 		return word & ~(__u64)MUTEX_FLAGS;
 	case LOCK_RWSEM_READ:
 	case LOCK_RWSEM_WRITE:
-		if (bpf_core_field_exists(rwsem->owner))
-			word = BPF_CORE_READ(rwsem, owner.counter);
-		*shared = word & RWSEM_READERS;
-		return *shared ? 0 : word & ~(__u64)RWSEM_FLAGS;
+		return owner_of_rwsem((void *)id->lock, shared);
 	case LOCK_RTMUTEX:
 		return (__u64)BPF_CORE_READ(rt, owner) & ~(__u64)RT_FLAGS;
 	case LOCK_RT_READ:
@@ -63,49 +85,16 @@ static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
 	return 0;
 }
 
-/* The system call of another thread: its registers are where the current one's are. */
-static __always_inline __u32 holder_call(struct task_struct *task)
-{
-	const struct pt_regs *own = return_registers(current_task()), *regs;
-	__u64 at = 0;
-
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
-		return 0;
-	bpf_probe_read_kernel(&at, sizeof(at), &own); /* for the verifier a number */
-	at -= (__u64)BPF_CORE_READ(current_task(), stack);
-	regs = (void *)BPF_CORE_READ(task, stack) + at;
-#if defined(__TARGET_ARCH_x86)
-	if ((long)BPF_CORE_READ(regs, orig_ax) < 0 || (int)BPF_CORE_READ(regs, ax) != -38)
-		return 0;
-	return BPF_CORE_READ(regs, orig_ax) + 1;
-#else
-	if (BPF_CORE_READ(regs, syscallno) < 0)
-		return 0;
-	return BPF_CORE_READ(regs, syscallno) + 1;
-#endif
-}
-
-static __always_inline void holder_fill(struct lock_holder *h, struct task_struct *task)
-{
-	h->pid = task_pid(task);
-	h->tid = task_tid(task);
-	bpf_probe_read_kernel_str(h->comm, sizeof(h->comm), &task->comm);
-	if (plumb_config.by & LOCK_BY_DOING)
-		h->call = holder_call(task);
-}
-
 /* At the beginning of a wait, and when it goes on: who holds the lock. */
 static __always_inline void held_by(struct lock_wait *w, bool begins, __u64 now)
 {
-	__u64 owner = owner_of(&w->id, &w->held.shared);
+	__u32 shared = 0;
+	__u64 owner = owner_of(&w->id, &shared);
 
-	if (begins && owner)
-		holder_fill(&w->held, (struct task_struct *)owner);
-	else if (owner && owner != w->owner)
-		w->handed_on = 1;
 	if (begins)
-		w->owner = owner;
-	held_lock_waits(w, begins, owner, now);
+		w->held.shared = shared;
+	holder_seen(w, owner);
+	held_lock_waits(w, begins, owner, shared, now);
 }
 
 /* ---- threads that may be woken by an owner ---- */
@@ -135,6 +124,27 @@ static __always_inline struct lock_wait *waiter_wait(__u64 task)
 	return w->id.kind <= LOCK_RT_WRITE ? w : NULL;
 }
 
+/* Whether the thread TASK, which sleeps, has a signal that wakes it. */
+static __always_inline bool has_signal(struct task_struct *task)
+{
+	const long state = sched_state(task);
+	__u64 signals = BPF_CORE_READ(task, pending.signal.sig[0]);
+
+	if (state & TASK_INTERRUPTIBLE) {
+		signals |= BPF_CORE_READ(task, signal, shared_pending.signal.sig[0]);
+		return signals & ~BPF_CORE_READ(task, blocked.sig[0]);
+	}
+	return state & TASK_WAKEKILL && signals & SIGKILL_BIT;
+}
+
+/* One that waits for LOCK and gives up wakes others. */
+static __always_inline bool waits_for(struct task_struct *task, __u64 lock)
+{
+	struct lock_wait *w = waiter_may_be((__u64)task) ? waiter_wait((__u64)task) : NULL;
+
+	return w && w->id.lock == lock;
+}
+
 /*
  * The thread WAITER is woken by the current thread TASK: if the lock has no owner, that has
  * released it.  The waiter is its owner next, unless another thread is faster.
@@ -146,30 +156,29 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	__u32 shared = 0;
 	__u64 owner;
 
-	if (!w)
+	if (!w || has_signal((struct task_struct *)waiter))
 		return;
 	owner = owner_of(&w->id, &shared);
-	if (owner && owner != waiter)
+	if ((owner && owner != waiter) || (shared && w->id.kind == LOCK_RWSEM_WRITE))
 		return;
 	place_release(ctx, w);
-	if (!w->owner)
-		holder_fill(&w->released, task);
-	else if (w->owner != (__u64)task)
-		w->handed_on = 1;
 	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, now);
+	/* It may have been one of the readers. */
+	if (!w->held.shared && !waits_for(task, w->id.lock))
+		holder_seen(w, (__u64)task);
 }
 
 /* The current thread, a waiter, goes to sleep: another thread has the lock. */
 static __always_inline void waiter_sleeps(__u64 task, __u64 now)
 {
 	struct lock_wait *w = waiter_wait(task);
+	__u32 shared = 0;
 	__u64 owner;
 
 	if (!w)
 		return;
-	owner = owner_of(&w->id, &w->held.shared);
-	if (owner && w->owner && owner != w->owner)
-		w->handed_on = 1;
+	owner = owner_of(&w->id, &shared);
+	holder_seen(w, owner);
 	if (owner != task)
 		held_lock_passes(w, owner, now);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "holder.bpf.h"
 #include "owner.bpf.h"
 #include "waits.bpf.h"
 
@@ -25,7 +26,7 @@ struct held_lock {
 	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
 	struct lock_sleeps slept;
 	__u64 slept_from[LOCK_PLACES]; /* the same of the mark's SLEPT */
-	__u64 pad;
+	__u64 got;                     /* how many waiters have got it for themselves */
 };
 
 /* By address.  Of two locks with the same place one is not followed. */
@@ -130,8 +131,9 @@ static __always_inline __u64 held_lock_sum(const struct held_lock *l, __u32 part
 	return (__s64)l->sums[part] < 0 ? l->sums[part] + now : l->sums[part];
 }
 
-/* The wait W begins or goes on; the lock has this OWNER now, 0: none, or readers. */
-static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 owner, __u64 now)
+/* The wait W begins or goes on; the lock has this OWNER now, 0: none, or SHARED by readers. */
+static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 owner, bool shared,
+				      __u64 now)
 {
 	struct held_lock *l;
 	__u32 i;
@@ -148,11 +150,18 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 		w->followed = 1;
 	}
 	if (w->followed) {
-		/* One without an owner is on its way to the next one, if that is known. */
-		if (owner || w->held.shared)
+		/*
+		 * One without an owner is on its way to the next one, if that is known, which the
+		 * thread that waits is not: it had the lock before.
+		 */
+		if (owner || shared || (begins && l->owner == w->task))
 			held_lock_has(l, owner, now);
+		else if (!holder_is_known(w))
+			holder_seen(w, l->owner);
 		held_lock_settle(l, now);
 	}
+	if (begins && w->followed)
+		w->got = l->got;
 	for (i = 0; begins && w->followed && i < LOCK_ON_CPU; i++)
 		w->sums[i] = held_lock_sum(l, i, now);
 	for (i = 0; begins && w->followed && i < LOCK_PLACES; i++)
@@ -171,6 +180,8 @@ static __noinline int held_lock_passes(struct lock_wait *w, __u64 owner, __u64 n
 	l = held_lock_at(w->id.lock);
 	if (!held_lock_enter(l))
 		return 0;
+	if (!holder_is_known(w))
+		holder_seen(w, l->owner);
 	held_lock_has(l, owner, now);
 	held_lock_leave(l);
 	return 0;
@@ -200,6 +211,17 @@ static __always_inline __u64 held_lock_slept_at(const struct held_lock *l,
 	return at;
 }
 
+/* W ends: an owner that W knows nothing of yet, and writers that came after readers. */
+static __always_inline void held_lock_had_owners(const struct held_lock *l, struct lock_wait *w)
+{
+	if (!holder_is_known(w)) {
+		holder_seen(w, l->owner);
+		w->held.call = 0; /* it may be in another one by now */
+	}
+	if (w->held.shared && l->got != w->got)
+		w->handed_on = 1;
+}
+
 /*
  * W, of NS ns, ends, and its thread has got the lock, unless FAILED.  OFF: the parts.
  */
@@ -226,6 +248,9 @@ static __noinline int held_lock_ends(struct lock_wait *w, bool failed, __u64 now
 		left -= off[i];
 	}
 	w->asleep = held_lock_slept_at(l, w);
+	held_lock_had_owners(l, w);
+	if (!failed && !is_shared(w->id.kind))
+		l->got++;
 	/* The last one leaves no mark behind. */
 	if (l->waits < 2)
 		held_lock_has(l, 0, now);

@@ -124,13 +124,24 @@ static __always_inline int wait_begins(void *ctx, __u64 lock, __u32 flags)
 			   : sleep_begins(ctx, task, lock, kind, cpu, now);
 }
 
+/* The lock as it is printed: all that have the same name are one row. */
+static __always_inline void key_lock(struct lock_id *to, const struct lock_id *id)
+{
+	*to = *id;
+	if (id->member == LOCK_NOWHERE)
+		return;
+	to->lock = 0;
+	if (id->member != LOCK_MMAP && id->name[0])
+		to->number = 0;
+}
+
 /* The parts of the key by which rows are grouped. */
 static __noinline int key_fill(struct lock_key *key, const struct lock_wait *w)
 {
 	if (!key || !w) /* for the verifier */
 		return 0;
 	if (plumb_config.by & LOCK_BY_LOCK)
-		key->id = w->id;
+		key_lock(&key->id, &w->id);
 	else if (plumb_config.by & LOCK_BY_CALLER)
 		key->id.caller = w->id.caller;
 	key->id.kind = plumb_config.by & LOCK_BY_KIND ? w->id.kind : 0;

@@ -163,6 +163,17 @@ static struct plumb_inflight inflight = {
 	.name = name,
 };
 
+/* Of addresses the function is printed. */
+static void unify(void *key)
+{
+	struct lock_key *k = key;
+
+	if (k->id.caller)
+		k->id.caller = lock_first_caller(k->id.caller, 0);
+	if (!stacks && k->asleep >= LOCK_PLACES_FROM)
+		k->asleep = lock_first_caller(k->asleep, LOCK_PLACE_UNKNOWN);
+}
+
 /* clang-format off */
 static const struct plumb_option options[] = {
 	{"stacks", 0, NULL, "report stacks of waiters, and where owners slept or released locks, by time", 40, .given = &stacks},
@@ -212,6 +223,7 @@ static struct plumb_tool tool = {
 	.keys.fields = lock_fields,
 	.keys.n_fields = LOCK_N_FIELDS,
 	.keys.size = sizeof(struct lock_key),
+	.keys.unify = unify,
 	.keys.default_by = PLUMB_BY_COMM | LOCK_BY_KIND | LOCK_BY_LOCK,
 	.measure.errors = true,
 	.measure.columns = columns,

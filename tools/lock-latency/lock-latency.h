@@ -59,7 +59,7 @@ struct lock_id {
 /* A thread that holds a lock. */
 struct lock_holder {
 	__u32 pid, tid; /* 0: not known */
-	__u32 shared;   /* not one thread: readers */
+	__u32 shared;   /* not one thread, readers; that of the others is 0 */
 	__u32 call;     /* the number and 1 of the system call that it was in; 0: none */
 	char comm[PLUMB_COMM_LEN];
 };
@@ -107,8 +107,9 @@ struct lock_wait {
 	struct lock_id id;
 	__u64 start; /* ns, CLOCK_MONOTONIC */
 	__u64 task;
-	__u64 owner, releaser;    /* tasks; 0: not known */
+	__u64 owner;              /* a task, the first that is known; 0: none, or readers */
 	__u64 sums[LOCK_ON_CPU];  /* those of the lock (held_lock) then */
+	__u64 got;                /* the same of held_lock.got */
 	__u32 followed;           /* the lock has them */
 	__u32 handed_on;          /* to another owner, before the waiter got it */
 	__u64 slept[LOCK_PLACES]; /* as SUMS, of held_lock.slept */
@@ -116,7 +117,7 @@ struct lock_wait {
 	__s32 kernel, user;       /* with --stacks */
 	__s32 release;            /* the stack of the thread that released the lock */
 	__u32 tgid;               /* of the user stack */
-	struct lock_holder held, released;
+	struct lock_holder held;
 };
 
 #define LOCK_THREAD_WAITS 2

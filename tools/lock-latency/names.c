@@ -106,6 +106,22 @@ static void caller_name(uint64_t caller, char *text, size_t size)
 		snprintf(text, size, "[unknown]");
 }
 
+uint64_t lock_first_caller(uint64_t caller, uint64_t unknown)
+{
+	static struct variable *named;
+	static size_t n_named;
+	struct plumb_frame_name f = {};
+
+	plumb_symbolize_caller(caller, &f);
+	if (!f.function)
+		return unknown;
+	for (size_t i = 0; i < n_named; i++)
+		if (!strcmp(named[i].name, f.function))
+			return named[i].address;
+	*plumb_append(named, n_named) = (struct variable){caller, plumb_copied(f.function)};
+	return caller;
+}
+
 static void name_by_address(const struct lock_id *id, char *text, size_t size)
 {
 	const struct variable *v = variable_at(id->lock);

@@ -86,11 +86,11 @@ static __always_inline __u64 place_sleep(void *ctx)
 static __always_inline void place_key(struct lock_key *key, const struct lock_wait *w)
 {
 	if (plumb_config.by & LOCK_BY_OWNER) {
-		key->owner = w->owner || w->held.shared ? w->held : w->released;
+		key->owner = w->held;
 		key->owner.call = 0;
 	}
 	if (plumb_config.by & LOCK_BY_DOING)
-		key->owner.call = w->owner ? w->held.call : w->released.call;
+		key->owner.call = w->held.call;
 	if (plumb_config.by & LOCK_BY_ASLEEP)
 		key->asleep = w->asleep;
 }

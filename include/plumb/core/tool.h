@@ -230,6 +230,8 @@ struct plumb_keys {
 	bool records_cgroup; /* what is printed one by one names it, too */
 	uint64_t max;        /* default of --max-keys; 0: 256 */
 	const char *fewer;   /* advice on having fewer rows; NULL: "lower --max-keys" */
+	/* Makes keys equal that are printed as the same: their rows are one; NULL: all differ. */
+	void (*unify)(void *key);
 	/* Parses another item of --by than a name ("size:512"): sets its bit, returns success. */
 	bool (*parse)(const char *item, struct plumb_options *options);
 };

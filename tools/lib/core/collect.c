@@ -73,19 +73,28 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 
 /* A cgroup that was made again, or is of a container that has others, goes on in the first's row.
  */
-static int join_cgroups(const struct plumb_run *run, struct plumb_snapshot *snap)
+static bool unify_cgroups(struct plumb_who *who)
 {
-	bool joins = false;
+	const uint64_t id = who->cgroup;
 
-	if (!(run->options.by & PLUMB_BY_CGROUPS) || run->options.by & PLUMB_BY_CGROUP_ID)
-		return 0;
-	for (size_t i = 0; i < snap->n; i++) {
-		struct plumb_who *who = (struct plumb_who *)snap->rows[i].key; /* in snap->keys */
-		const uint64_t id = who ? who->cgroup : 0;
+	who->cgroup = plumb_cgroup_first(id);
+	return who->cgroup != id;
+}
 
-		if (who)
-			who->cgroup = plumb_cgroup_first(id);
-		joins |= who && who->cgroup != id;
+static int join_rows(const struct plumb_run *run, struct plumb_snapshot *snap)
+{
+	const bool cgroups =
+		run->options.by & PLUMB_BY_CGROUPS && !(run->options.by & PLUMB_BY_CGROUP_ID);
+	void (*const unify)(void *key) = run->tool->keys.unify;
+	bool joins = unify;
+
+	for (size_t i = 0; (cgroups || unify) && i < snap->n; i++) {
+		void *key = (void *)snap->rows[i].key; /* in snap->keys */
+
+		if (key && cgroups)
+			joins |= unify_cgroups(key);
+		if (key && unify)
+			unify(key);
 	}
 	return joins ? plumb_snapshot_join(snap, run->tool->keys.size) : 0;
 }
@@ -103,7 +112,7 @@ int plumb_collect(const struct plumb_run *run, struct plumb_snapshot *snap)
 	};
 	int err = plumb_snapshot_take(&maps, snap);
 
-	err = err ?: join_cgroups(run, snap);
+	err = err ?: join_rows(run, snap);
 	if (err)
 		return err;
 	snap->stages =
