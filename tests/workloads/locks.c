@@ -15,6 +15,7 @@
 #include <net/if.h>
 
 #define DELAY_NS 10000000ULL
+#define LONG_NS  200000
 #define SIZE     (192L << 20) /* of what fallocate() allocates */
 
 static int file, ends[2], sock;
@@ -79,6 +80,7 @@ struct held {
 	uint64_t cpu, delay; /* ns of the holder: on a CPU, waiting for one, in all of its calls */
 	uint64_t wall;
 	uint64_t waiter_delay; /* of the waiter, in its calls */
+	uint64_t n_long;       /* waits that certainly were */
 	char asleep[64];       /* where the holder sleeps, as the kernel says */
 };
 
@@ -152,7 +154,7 @@ static void *wait_for(void *arg)
 	for (size_t i = 0; i < LOCKS; i++) {
 		series_init(&held[i].waits, rounds);
 		for (int r = 0; r < rounds; r++) {
-			uint64_t began, delay;
+			uint64_t began, delay, ns;
 
 			n++;
 			while (atomic_load(&round_of_holder) < n)
@@ -162,7 +164,9 @@ static void *wait_for(void *arg)
 			delay = own_delay_ns(schedstat);
 			began = now_ns();
 			locks[i].wait(bytes + 4);
-			series_add(&held[i].waits, now_ns() - began, false);
+			ns = now_ns() - began;
+			series_add(&held[i].waits, ns, false);
+			held[i].n_long += ns >= LONG_NS;
 			held[i].waiter_delay += own_delay_ns(schedstat) - delay;
 			atomic_store(&round_of_waiter, n);
 		}
@@ -212,8 +216,9 @@ static void wait_for_locks(int busy)
 		put(",\"holder\":%d,\"inode\":%llu,\"cpu\":%llu,\"delay\":%llu,\"wall\":%llu,",
 		    holder_tid, (unsigned long long)inode_of_pipe, (unsigned long long)held[i].cpu,
 		    (unsigned long long)held[i].delay, (unsigned long long)held[i].wall);
-		put("\"waiter_delay\":%llu,\"asleep\":\"%s\",",
-		    (unsigned long long)held[i].waiter_delay, held[i].asleep);
+		put("\"waiter_delay\":%llu,\"long\":%llu,\"asleep\":\"%s\",",
+		    (unsigned long long)held[i].waiter_delay, (unsigned long long)held[i].n_long,
+		    held[i].asleep);
 		put_figures(&held[i].waits);
 		put("}");
 	}

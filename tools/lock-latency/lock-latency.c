@@ -163,6 +163,14 @@ static struct plumb_inflight inflight = {
 	.name = name,
 };
 
+static void finish(const struct plumb_run *run, const struct plumb_snapshot *total,
+		   uint64_t elapsed)
+{
+	if (!total->n && !run->child)
+		plumb_warn("threads that have waited since before the trace are not known: "
+			   "offcpu-time lists them, with where they sleep");
+}
+
 /* Of addresses the function is printed. */
 static void unify(void *key)
 {
@@ -237,6 +245,7 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.settle = forget_listed,
+	.lifecycle.finish = finish,
 	.inflight = &inflight,
 	.stacking = &plumb_stacking, /* with --stacks */
 };
