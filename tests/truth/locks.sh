@@ -57,7 +57,7 @@ run() {
 	attach queued -c 'q-*' -b comm,kind,lock,owner,owner-call
 	go queue
 	detach queued
-	start directory queues crowd 400
+	start directory queues crowd 1000
 	attach by-owner -p "$pid" -b comm,kind,owner,owner-call
 	attach by-caller -p "$pid" -b kind,caller,owner
 	attach by-place -p "$pid" -b kind,lock,asleep
