@@ -45,7 +45,7 @@ is "a touched shared page rebuilds the manual page only" \
 # file-io-breakdown's loader replaces its compare-and-exchange there. lock-latency needs 5.19, futex-latency 5.12.
 is "programs for all kernels have no atomic instruction but additions that fetch nothing" "$(
 	for object in build/bpf/*.bpf.o; do
-		[[ $object == *-session-* || $object == */file-io-breakdown.bpf.o || $object == */lock-latency.bpf.o ||
+		[[ $object == *-session-* || $object == */file-io-breakdown.bpf.o || $object == */lock-latency*.bpf.o ||
 			$object == */futex-latency.bpf.o ]] || llvm-objdump -d --no-show-raw-insn "$object" |
 			grep -E 'lock \*|atomic|xchg' | grep -v ' += ' | sed "s|^|$object|"
 	done)" ""
@@ -64,7 +64,7 @@ for tool in build/bin/*; do
 	# Those that tell who had I/O on the disks that threads waited for.
 	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 110000))
 	# Those that walk user stacks by unwind tables, in programs of several kinds.
-	[[ $name != @(skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
+	[[ $name != @(lock-latency|skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
 	# Those that look for waits on the way out in the programs for each form of sessions.
 	[[ $name != tcp-sendmsg-lat ]] || limit=2930000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.

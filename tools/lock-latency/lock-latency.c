@@ -232,6 +232,7 @@ static struct plumb_tool tool = {
 	.keys.n_fields = LOCK_N_FIELDS,
 	.keys.size = sizeof(struct lock_key),
 	.keys.unify = unify,
+	.keys.paths = LOCK_BY_LOCK,
 	.keys.default_by = PLUMB_BY_COMM | LOCK_BY_KIND | LOCK_BY_LOCK,
 	.measure.errors = true,
 	.measure.columns = columns,
