@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A page that a call reads or writes was in the page cache, unless its thread adds it to the cache
- * during the call.  Pages that the thread adds besides are read ahead.
+ * during the call.  Pages that the thread adds besides are read ahead.  Calls that fail read no
+ * pages: all that they add are read ahead.
  */
 #include "cache-hit.h"
 #include <plumb/bpf/core/types.h>
@@ -21,6 +22,9 @@ struct cache_thread {
 	} runs[CACHE_RUNS];
 	__u64 n_runs, missed, ahead;
 	__u64 offset; /* where in memory the position is that the call updates; 0: none */
+	__u64 pages;  /* of the mapping, when the call begins */
+	__u32 tmpfs;
+	__u32 unseen; /* it is not known whose pages they are */
 };
 #define PLUMB_THREAD_OWN cache_thread
 #define PLUMB_KEY        struct syscall_key
@@ -139,15 +143,20 @@ static __always_inline void folio_read(const void *address, __u64 *mapping, __u6
 	}
 	*mapping = (__u64)BPF_CORE_READ(folio, mapping);
 	*index = BPF_CORE_READ(folio, index);
-	/* A struct of one word from 6.18 on. */
-	bpf_probe_read_kernel(&flags, sizeof(flags),
-			      address + bpf_core_field_offset(struct folio, flags));
+	/* The first member, which from 6.18 on is a struct. */
+	bpf_probe_read_kernel(&flags, sizeof(flags), address);
 	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
 		return;
 	if (bpf_core_field_exists(struct folio___old, _folio_order))
 		*pages = 1ULL << (BPF_CORE_READ((struct folio___old *)folio, _folio_order) & 63);
 	else if (bpf_core_field_exists(struct folio, _flags_1))
 		*pages = 1ULL << (BPF_CORE_READ(folio, _flags_1) & 63);
+}
+
+/* Behind the pages that are asked for.  Of buffers of unknown length all may be ahead. */
+static __always_inline __u64 asked_end(const struct cache_thread *own)
+{
+	return own->last == ~0ULL ? own->first : own->last + 1;
 }
 
 /* Not inlined: a key is on its stack. */
@@ -160,8 +169,7 @@ static __noinline int mark_ahead(struct call_thread *t, __u64 low, __u64 high)
 	if (!t)
 		return 0;
 	own = &t->own;
-	/* Of buffers of unknown length all may be ahead until the call ends. */
-	end = own->last == ~0ULL ? own->first : own->last + 1;
+	end = asked_end(own);
 	if (low >= own->first && high <= end)
 		return 0;
 	row = 1 + call_slot(t, current_task(), 0, bpf_get_smp_processor_id());
@@ -249,14 +257,27 @@ int page_faults(struct bpf_raw_tracepoint_args *ctx)
 
 /* --- ends of calls --- */
 
-/* Of the call that ends with RET > 0. */
-static __always_inline void count_pages(struct cache_thread *own, __u32 kind, long ret,
-					struct plumb_totals *totals)
+/* Calls on files of overlayfs whose pages are not known; by CPU. */
+__u64 cache_unseen[PLUMB_LEDGERS] = {};
+
+/* Of the pages [FIRST, END) of a call on tmpfs. */
+static __always_inline void count_tmpfs(const struct cache_thread *own, __u32 kind, __u64 first,
+					__u64 end, struct plumb_totals *totals)
 {
 	const struct address_space *mapping = (void *)own->mapping;
+	__u64 now = BPF_CORE_READ(mapping, nrpages), pages = end - first, missed;
+
+	if (!(kind & CACHE_WRITE))
+		pages -= tmpfs_holes(mapping, first, end);
+	missed = smaller(now > own->pages ? now - own->pages : 0, pages);
+	plumb_add(totals->counters[CACHE_HITS], pages - missed);
+	plumb_add(totals->counters[CACHE_MISSES], missed);
+}
+
+/* Where the call began, of which RET > 0 bytes were read or written. */
+static __always_inline void find_position(struct cache_thread *own, __u32 kind, long ret)
+{
 	const struct file *file = (void *)own->file;
-	__u64 pages, first, last, missed, in;
-	__u32 i;
 
 	if (own->offset) {
 		bpf_probe_read_user(&own->position, sizeof(own->position), (void *)own->offset);
@@ -264,22 +285,42 @@ static __always_inline void count_pages(struct cache_thread *own, __u32 kind, lo
 	} else if (!(kind & CACHE_POSITION)) {
 		own->position = BPF_CORE_READ(file, f_pos) - ret;
 	}
-	last = (own->position + ret - 1) >> page_bits;
-	first = own->position >> page_bits;
-	pages = last - first + 1;
+}
+
+/* Of a call on a file with pages; ROW: 1 + its slot. */
+static __always_inline void count_pages(struct cache_thread *own, __u32 kind, long ret, __u32 row,
+					struct plumb_totals *totals)
+{
+	const struct address_space *mapping = (void *)own->mapping;
+	__u64 first = own->first, end = own->first, missed, in;
+	__u32 i;
+
+	if (ret > 0) {
+		find_position(own, kind, ret);
+		first = own->position >> page_bits;
+		end = ((own->position + ret - 1) >> page_bits) + 1;
+	}
+	if (own->tmpfs) {
+		count_tmpfs(own, kind, first, end, totals);
+		return;
+	}
 	for (i = 0; i < CACHE_RUNS && i < own->n_runs; i++) {
-		in = common(own->runs[i].low, own->runs[i].high, first, last + 1);
+		in = common(own->runs[i].low, own->runs[i].high, first, end);
 		own->missed += in;
 		own->ahead += own->runs[i].high - own->runs[i].low - in;
+		/* It was asked for and is not read. */
+		if (!(kind & CACHE_WRITE))
+			ahead_mark(own->mapping, larger(own->runs[i].low, end),
+				   smaller(own->runs[i].high, asked_end(own)), row);
 	}
-	missed = smaller(own->missed, pages);
-	/* Such data are not from the page cache: of FUSE without it, of proc, of DAX. */
-	if (!missed && !BPF_CORE_READ(mapping, nrpages))
-		return;
-	plumb_add(totals->counters[CACHE_HITS], pages - missed);
-	plumb_add(totals->counters[CACHE_MISSES], missed);
+	missed = smaller(own->missed, end - first);
 	plumb_add(totals->counters[CACHE_AHEAD], own->ahead + own->missed - missed);
-	ahead_use(own->mapping, first, last + 1);
+	/* Such data are not from the page cache: of FUSE without it, of proc, of DAX. */
+	if (!missed && !own->pages && !BPF_CORE_READ(mapping, nrpages))
+		return;
+	plumb_add(totals->counters[CACHE_HITS], end - first - missed);
+	plumb_add(totals->counters[CACHE_MISSES], missed);
+	ahead_use(own->mapping, first, end);
 }
 
 /* The exit of a call of a thread that has begun none in this trace. */
@@ -300,6 +341,7 @@ static __always_inline void syscall_leaves(struct task_struct *task, const struc
 	__u32 cpu = bpf_get_smp_processor_id(), error;
 	struct call_thread *t = inflight_get(task);
 	struct plumb_totals *totals;
+	__u32 slot;
 
 	if (!t || !t->start) {
 		if (!t || !t->call)
@@ -308,12 +350,15 @@ static __always_inline void syscall_leaves(struct task_struct *task, const struc
 	}
 	t->start = 0;
 	error = e->ret < 0 ? -e->ret : 0;
-	totals = totals_of(call_slot(t, task, error, cpu), cpu);
+	slot = call_slot(t, task, error, cpu);
+	totals = totals_of(slot, cpu);
 	if (!totals)
 		return;
 	totals_add_call(totals, error);
-	if (e->ret > 0 && t->own.mapping)
-		count_pages(&t->own, call_kind(t->call) - 1, e->ret, totals);
+	if (t->own.mapping)
+		count_pages(&t->own, call_kind(t->call) - 1, e->ret, 1 + slot, totals);
+	else if (e->ret > 0 && t->own.unseen)
+		plumb_add(cache_unseen[cpu & (PLUMB_LEDGERS - 1)], 1);
 }
 
 static __always_inline bool syscall_is_done(const struct syscall_end *e __attribute__((unused)))

@@ -120,17 +120,33 @@ static double of_row(int id, const struct plumb_report *r, const struct plumb_ro
 	return id == ROW_UNUSED ? row->sum : row->slot < n_unused ? unused[row->slot] : 0;
 }
 
-static uint64_t elsewhere(void)
+static uint64_t of_cpus(const __u64 *counts)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < PLUMB_LEDGERS; i++)
-		sum += programs->bss->cache_elsewhere[i];
+		sum += counts[i];
 	return sum;
+}
+
+static uint64_t elsewhere(void)
+{
+	return of_cpus(programs->bss->cache_elsewhere);
+}
+
+static uint64_t unseen(void)
+{
+	return of_cpus(programs->bss->cache_unseen);
 }
 
 static void print_footer(FILE *out)
 {
+	if (unseen())
+		fprintf(out,
+			"calls on files of overlayfs whose pages are not seen, as the kernel gives "
+			"no "
+			"types of it: %" PRIu64 "\n",
+			unseen());
 	if (elsewhere())
 		fprintf(out,
 			"pages added to the page cache in no such call, as by page faults: %" PRIu64
@@ -144,6 +160,7 @@ static void print_footer(FILE *out)
 
 static void add_json(json_t *json, const struct plumb_report *r)
 {
+	json_object_set_new(json, "unseen", plumb_json_u64(unseen()));
 	json_object_set_new(json, "added_elsewhere", plumb_json_u64(elsewhere()));
 	json_object_set_new(json, "ahead_untracked",
 			    plumb_json_u64(programs->bss->ahead_untracked));

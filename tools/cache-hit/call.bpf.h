@@ -4,12 +4,15 @@
 
 #include <plumb/bpf/syscall/fd-key.bpf.h>
 #include "cache-hit.h"
+#include "overlay.bpf.h"
 
 /* By number, of both tables: CACHE_POSITION ... */
 const volatile __u8 cache_calls[2 * PLUMB_SYSCALLS] = {};
 
 /* Of the number of bytes in a page, set by the loader. */
 const volatile __u32 page_bits = 12;
+
+#include "tmpfs.bpf.h"
 
 #define O_APPEND 00002000
 #if defined(__TARGET_ARCH_arm64)
@@ -87,8 +90,11 @@ static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kin
 		return 0;
 	flags = BPF_CORE_READ(file, f_flags);
 	own->file = (__u64)file;
-	mapping = BPF_CORE_READ(file, f_mapping);
+	mapping = pages_of(file);
 	own->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
+	own->unseen = !mapping && !(flags & O_DIRECT);
+	own->tmpfs = BPF_CORE_READ(mapping, host, i_sb, s_magic) == TMPFS_MAGIC;
+	own->pages = BPF_CORE_READ(mapping, nrpages);
 	own->offset = c.offset;
 	if (c.offset)
 		bpf_probe_read_user(&c.position, sizeof(c.position), (void *)c.offset);
