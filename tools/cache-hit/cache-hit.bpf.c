@@ -229,10 +229,16 @@ SEC("raw_tp/mm_filemap_delete_from_page_cache")
 int page_removed(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 mapping, index, pages;
+	struct call_thread *t;
 
 	if (!ahead_any || !plumb_live)
 		return 0;
 	folio_read((void *)ctx->args[0], &mapping, &index, &pages);
+	t = inflight_get(current_task());
+	/* RWF_DONTCACHE: the call that has read them removes them before it ends. */
+	if (t && t->start && mapping == t->own.mapping)
+		ahead_set(mapping, larger(index, t->own.first),
+			  smaller(index + pages, behind(t->own.last)), AHEAD_USED);
 	ahead_set(mapping, index, index + pages, AHEAD_LOST);
 	return 0;
 }
