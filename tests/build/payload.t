@@ -20,6 +20,7 @@ kfuncs='[a-z_]*(_from_user|_read_user|_user_str|_user_task|_user_dynptr)[a-z_]*'
 # OBJECT, helper: what for.
 allowed=$(sed 's/:.*//' <<-'END' | sort
 cache-hit probe_read_user: where in its file a call of sendfile or splice begins, 8 bytes
+cache-hit probe_read_user: where sendfile and splice are to begin, which the call updates
 cpu-profile probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
@@ -42,6 +43,7 @@ skb-alloc-stacks probe_read_user: words of the user stack: return addresses and 
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice probe_read_user: a test's
 stack-twice get_stack: a test's: what the kernel says beside again.bpf.h
+process-life probe_read_user: with --arguments, those of programs that end
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from

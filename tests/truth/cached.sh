@@ -16,7 +16,7 @@ make_disk() {
 	mount -t configfs none /sys/kernel/config 2>/dev/null
 	n_disks=0
 	mkdir mounted
-	null_blk memory 0 64 size=128 memory_backed=1 && mkfs.ext2 "/dev/$disk" >mkfs.out 2>&1 &&
+	null_blk memory 0 64 size=128 memory_backed=1 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 &&
 		mount -t ext4 "/dev/$disk" mounted && folder=mounted
 }
 
@@ -28,10 +28,10 @@ there() {
 
 # Calls on overlayfs; before 5.11 the kernel gives no types of a module.
 types() {
-	mkdir "$folder/below" "$folder/beside" over
+	mkdir "$folder/below" "$folder/beside" stacked
 	dd if=/dev/zero of="$folder/below/data" bs=65536 count=16 2>/dev/null
-	mount -t overlay overlay -o "lowerdir=$folder/below:$folder/beside" over &&
-		traced types -b fd -- dd if=over/data of=/dev/null bs=65536
+	mount -t overlay overlay -o "lowerdir=$folder/below:$folder/beside" stacked &&
+		traced types -b fd -- dd if=stacked/data of=/dev/null bs=65536
 }
 
 run() {
@@ -91,7 +91,7 @@ same() {
 check() {
 	if [[ -e types.json ]]; then
 		evidence types.json types.err
-		holds "overlayfs: pages, or how many calls are not seen" types.json '[$last.rows[] | select(.key.fd | endswith("/over/data"))] | length == 1 and (.[0]
+		holds "overlayfs: pages, or how many calls are not seen" types.json '[$last.rows[] | select(.key.fd | endswith("/stacked/data"))] | length == 1 and (.[0]
 			| .count == 17 and ([.hits + .misses, $last.unseen] == if $last.kernel | startswith("5.10.") then [0, 16] else [256, 0] end))'
 	fi
 	if [[ $(cat backings.status) == 77 ]]; then
