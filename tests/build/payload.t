@@ -39,11 +39,11 @@ offcpu-time get_stack: addresses of the user stack
 process-life probe_read_user: the arguments of a program, 200 bytes, if they are asked for (--arguments)
 lock-latency-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 lock-latency-stacks get_stack: addresses of the stacks of waiters, and of the kernel stacks of owners
+process-life probe_read_user: with --arguments, those of programs that end
 skb-alloc-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice probe_read_user: a test's
 stack-twice get_stack: a test's: what the kernel says beside again.bpf.h
-process-life probe_read_user: with --arguments, those of programs that end
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
