@@ -1,53 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=sh disable=SC2154
 # cache-hit: pages that were in memory before each call, and those that were not, as mincore and cachestat
-# say; which of those that were read ahead are used; files of overlayfs and tmpfs.
+# say; which of those that were read ahead are used.
 
-# shellcheck source=lib/disks.sh
-. "$truth/lib/disks.sh"
-
-# An emulated machine has no disk.
-folder=.
-make_disk() {
-	[ -e /modules/null_blk.ko ] || return
-	load configfs
-	load null_blk nr_devices=0
-	load overlay
-	mount -t configfs none /sys/kernel/config 2>/dev/null
-	n_disks=0
-	mkdir mounted
-	null_blk memory 0 64 size=128 memory_backed=1 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 &&
-		mount -t ext4 "/dev/$disk" mounted && folder=mounted
-}
-
-# there COMMAND... - in the folder of files that are not in memory only
-# shellcheck disable=SC2317 # start calls it
-there() {
-	cd "$folder" && exec "$@"
-}
-
-# Calls on overlayfs; before 5.11 the kernel gives no types of a module.
-types() {
-	mkdir "$folder/below" "$folder/beside" stacked
-	dd if=/dev/zero of="$folder/below/data" bs=65536 count=16 2>/dev/null
-	mount -t overlay overlay -o "lowerdir=$folder/below:$folder/beside" stacked &&
-		traced types -b fd -- dd if=stacked/data of=/dev/null bs=65536
-}
+# shellcheck source=lib/cached.sh
+. "$truth/lib/cached.sh"
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=cache-hit quick=--no-calibrate
-	make_disk
-	[ ! -e /modules/overlay.ko ] || types
-	start backings there backings
-	attach otherwise -p "$pid" -b comm
-	attached
-	open_gate backings go
-	await 60 [ -e backings.gates/done ]
-	detach otherwise
-	open_gate backings end
-	finish backings "$pid"
-	start one there cached 1
+	start one cached 1
 	attach by-kind -p "$pid" -b comm
 	attach by-file -p "$pid" -b fd
 	attach random -c k-random -b comm
@@ -57,7 +19,7 @@ run() {
 	detach by-kind by-file random
 	open_gate one end
 	finish one "$pid"
-	start eight there cached 8
+	start eight cached 8
 	attach by-thread -p "$pid" -b comm,tid
 	attached
 	open_gate eight go
@@ -65,7 +27,7 @@ run() {
 	detach by-thread
 	open_gate eight end
 	finish eight "$pid"
-	start held there cached held
+	start held cached held
 	attach stuck -p "$pid"
 	attached
 	open_gate held go
@@ -77,31 +39,7 @@ run() {
 	traced none -d 0.3 -c no-such-name
 }
 
-# same WHAT FILE TRUTH KEY - each row of the workload's: as many calls, errors, hits, misses and pages read ahead
-same() {
-	evidence "$2" "${2%.json}.err" "$3"
-	local figure
-	for figure in count errors hits misses ahead unused pending; do
-		holds "$1: $figure, as the kernel says" "$2" 'all($truth[0].calls[]; . as $t | [$last.rows[] | select(.key.comm == $t.comm and (.key.tid // $t.tid) == $t.tid)[$figure]] == [$t[$figure]])' \
-			--slurpfile truth "$3" --arg figure "$figure"
-	done
-	sound "of $1" "$2"
-}
-
 check() {
-	if [[ -e types.json ]]; then
-		evidence types.json types.err
-		holds "overlayfs: pages, or how many calls are not seen" types.json '[$last.rows[] | select(.key.fd | endswith("/stacked/data"))] | length == 1 and (.[0]
-			| .count == 17 and ([.hits + .misses, $last.unseen] == if $last.kernel | startswith("5.10.") then [0, 16] else [256, 0] end))'
-	fi
-	if [[ $(cat backings.status) == 77 ]]; then
-		skip "overlayfs, tmpfs, calls that fail" "$(cat backings.err)"
-	else
-		same "overlayfs, tmpfs, calls that fail" otherwise.json backings.truth
-		claim "all are shown" jq -e 'all(.calls[]; .count > 0) and (.calls | map({(.comm): .}) | add | .["k-lower"].hits > 99
-			and .["k-new"].misses == 700 and .["k-again"].hits == 700 and .["k-holes"].hits == 500 and .["k-fault"].unused > 0
-			and .["k-fault"].pending > 0 and .["k-uncached"].count > 0)' backings.truth
-	fi
 	if [[ $(cat none.status) == 77 || $(cat one.status) == 77 ]]; then
 		skip "the page cache" "$(cat none.err one.err)"
 		return
