@@ -99,6 +99,23 @@ objcopy -S --add-gnu-debuglink="$work/there.debug" "$work/here" "$work/moved"
 build/trust/unwind-rows "$work/moved" >"$work/ours"
 has_rows "$work/here"
 
+# Of arm64, Go's own table in a stripped program, beside the .debug_frame of the same that is not stripped.
+# shellcheck source=../truth/lib/go.sh
+. tests/truth/lib/go.sh
+if go_chain . arm64 "$work/go" 2>"$work/no-go" && go_chain . arm64 "$work/go-whole" "" 2>"$work/no-go"; then
+	build/trust/unwind-rows "$work/go" | sed 's/^/o /' >"$work/ours"
+	readelf --debug-dump=frames-interp "$work/go-whole" 2>/dev/null | sed -n 's/^0*\([0-9a-f]\{1,\}\) sp\(+[0-9]*\) *\([a-z0-9-]*\) .*/t \1 \2 \3/p' >"$work/theirs"
+	read -r same other < <(awk '{ printf "%16s %s\n", $2, $0 }' "$work/ours" "$work/theirs" | sort -s -k1,1 | awk '
+		$2 == "o" { how = $4; next }
+		how ~ /^(end|other|none)/ { next } # where the runtime changes stacks
+		how == ($5 ~ /^c-/ ? "sp" : "rsp") $4 { same++; next }
+		{ other++ }
+		END { print same + 0, other + 0 }')
+	claim "Go, arm64: rows are as readelf has them ($same same, $other not)" test "$same" -ge 1000 -a "$other" -eq 0
+else
+	skip "Go, arm64: rows are as readelf has them" "$(head -1 "$work/no-go")"
+fi
+
 # What is damaged has no table, or a part of it, and ends nobody: each tenth byte of the first kilobytes of the table.
 cp /usr/bin/sort "$work/damaged"
 offset=$(readelf -SW "$work/damaged" | sed -n "s/.* \.eh_frame  *PROGBITS  *[0-9a-f]*  *\([0-9a-f]*\)  *\([0-9a-f]*\).*/\1 \2/p")
@@ -111,6 +128,6 @@ done
 is "200 damaged tables are read in time" "$failed" 0
 truncate -s $((offset + size / 2)) "$work/damaged"
 claim "... also one that is cut" timeout 5 build/trust/unwind-rows "$work/damaged" || true
-# The same in one process, of words anywhere: each is read in 2 s, or all end.
+# The same in one process, of words anywhere: each is read in 2 s of CPU time, or all end.
 claim "20000 damaged files are read in time, to rows that can be searched" build/trust/unwind-rows /usr/bin/true 20000 1
 done_testing

@@ -7,6 +7,8 @@
 #include <plumb/core/memory.h>
 #include <plumb/symbols/go-table.h>
 
+#include "machines.h"
+
 static bool is_same(const struct plumb_unwind_row *a, const struct plumb_unwind_row *b)
 {
 	return a->how == b->how && a->cfa == b->cfa && a->bp == b->bp;
@@ -27,8 +29,12 @@ static bool append(struct unwind_rows *rows, uint64_t address, struct plumb_unwi
 	return true;
 }
 
-/* A function with a frame keeps its caller's frame pointer right below the return address. */
-static struct plumb_unwind_row row_of(const struct plumb_go_function *f, int64_t size)
+/*
+ * x86_64: a function with a frame keeps its caller's frame pointer right below the return address.
+ * arm64: the return address is at the bottom of the frame; without one it is in x30.
+ */
+static struct plumb_unwind_row row_of(const struct unwind_rows *rows,
+				      const struct plumb_go_function *f, int64_t size)
 {
 	struct plumb_unwind_row row = {.how = PLUMB_UNWIND_SP};
 
@@ -36,6 +42,10 @@ static struct plumb_unwind_row row_of(const struct plumb_go_function *f, int64_t
 		row.how = PLUMB_UNWIND_END;
 	} else if (f->flags & PLUMB_GO_SP || size % 8 || size < 0 || size / 8 >= INT16_MAX) {
 		row.how = PLUMB_UNWIND_OTHER;
+	} else if (rows->machine == unwind_row_of_arm64) {
+		row.how = size ? PLUMB_UNWIND_SP_ALONE : PLUMB_UNWIND_SP;
+		row.cfa = size / 8;
+		row.bp = size ? PLUMB_UNWIND_AT_BASE : 0;
 	} else {
 		row.cfa = size / 8 + 1;
 		row.bp = size ? -2 : 0;
@@ -50,10 +60,10 @@ static bool add_function(struct unwind_rows *rows, const struct plumb_go_table *
 	bool is_there = plumb_go_first(t, f, &frame);
 
 	if (!is_there) /* of assembly, without a frame */
-		return append(rows, f->begin, row_of(f, 0));
+		return append(rows, f->begin, row_of(rows, f, 0));
 	for (; is_there && frame.begin < f->end && rows->n < UNWIND_ROWS_MAX;
 	     is_there = plumb_go_next(t, &frame))
-		if (!append(rows, frame.begin, row_of(f, frame.size)))
+		if (!append(rows, frame.begin, row_of(rows, f, frame.size)))
 			return false;
 	return true;
 }
@@ -71,7 +81,7 @@ static struct plumb_unwind_row row_at(const struct unwind_rows *rows, uint32_t p
 /* GO in the place of what ROWS has from the first of its rows to END. */
 static void merge(struct unwind_rows *rows, struct unwind_rows *go, uint64_t end)
 {
-	struct unwind_rows all = {.base = rows->base};
+	struct unwind_rows all = {.base = rows->base, .machine = rows->machine};
 	const uint32_t first = go->all[0].pc, last = end - rows->base;
 	size_t i;
 
@@ -90,7 +100,7 @@ static void merge(struct unwind_rows *rows, struct unwind_rows *go, uint64_t end
 
 void unwind_add_go(Elf *elf, struct unwind_rows *rows, uint64_t deadline)
 {
-	struct unwind_rows go = {.base = rows->base};
+	struct unwind_rows go = {.base = rows->base, .machine = rows->machine};
 	struct plumb_go_function f = {};
 	struct plumb_go_table t;
 	bool is_good = plumb_go_table(elf, &t);

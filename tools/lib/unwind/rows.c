@@ -212,7 +212,6 @@ struct unwind_rows unwind_rows_of(Elf *elf, Elf *debug)
 		dwarf_cfi_end(cfi);
 	free(starts.all);
 	setrlimit(RLIMIT_DATA, &memory);
-	if (header.e_machine == EM_X86_64) /* elsewhere Go keeps frame pointers */
-		unwind_add_go(elf, &rows, deadline);
+	unwind_add_go(elf, &rows, deadline);
 	return rows;
 }
