@@ -120,6 +120,7 @@ struct plumb_symbolizer_counts {
 	uint64_t unread;    /* files that are unreadable or not ELF; -v names the first */
 	uint64_t foreign;   /* files that are not read since another user owns them */
 	uint64_t bad_lines; /* malformed lines of perf maps */
+	uint64_t lost;      /* reports of the kernel, of processes that map files */
 };
 
 const struct plumb_symbolizer_counts *plumb_symbolizer_counts(const struct plumb_symbolizer *s);

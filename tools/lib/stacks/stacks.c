@@ -336,6 +336,11 @@ void plumb_stacks_footer(FILE *out)
 	if (c->foreign)
 		fprintf(out, "symbols: %llu files of other users were not read\n",
 			(unsigned long long)c->foreign);
+	if (c->lost)
+		fprintf(out,
+			"symbols: %llu reports of what processes mapped were lost; names of "
+			"processes that have ended can be missing\n",
+			(unsigned long long)c->lost);
 	if (c->unknown)
 		fprintf(out, "symbols: %llu of %llu addresses have no function's name\n",
 			(unsigned long long)c->unknown, (unsigned long long)c->addresses);

@@ -38,6 +38,7 @@ struct plumb_mapped {
 	void *processes;            /* tsearch(), struct seen by pid */
 	struct seen *ended, **last; /* those that have, the first first */
 	size_t n_ended, n;
+	uint64_t lost; /* reports, of those that were taken last */
 };
 
 /* --- processes --- */
@@ -196,6 +197,11 @@ struct fork_record {
 	uint64_t time;
 };
 
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, n;
+};
+
 struct comm_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -288,6 +294,9 @@ static void apply(struct plumb_mapped *m, const struct perf_event_header *h)
 	case PERF_RECORD_MMAP2:
 		mapped(m, (const void *)h);
 		break;
+	case PERF_RECORD_LOST:
+		m->lost += ((const struct lost_record *)h)->n;
+		break;
 	}
 }
 
@@ -298,9 +307,11 @@ static void take(void *m, const struct perf_event_header *h)
 	apply(m, h);
 }
 
-void plumb_mapped_take(struct plumb_mapped *m)
+uint64_t plumb_mapped_take(struct plumb_mapped *m)
 {
+	m->lost = 0;
 	plumb_sideband_take(m->sideband, take, m);
+	return m->lost;
 }
 
 struct plumb_mapped *plumb_mapped_open(void)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 #include <plumb/symbols/maps.h>
 
@@ -13,8 +14,8 @@ struct plumb_mapped;
 /* Opens an event on each CPU that is online; NULL: the kernel refuses.  Owned by the caller. */
 struct plumb_mapped *plumb_mapped_open(void);
 void plumb_mapped_free(struct plumb_mapped *m);
-/* Takes what the kernel has reported. */
-void plumb_mapped_take(struct plumb_mapped *m);
+/* Takes what the kernel has reported; returns for how many reports it had no room. */
+uint64_t plumb_mapped_take(struct plumb_mapped *m);
 /*
  * Of the program that a process executes; of all that it has executed; what it has from the process
  * from which it was forked.  What that one had before the trace is read from /proc.

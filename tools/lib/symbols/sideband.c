@@ -13,12 +13,11 @@
 
 #include <bpf/libbpf.h>
 
-#define RING (128UL << 10) /* bytes of each CPU; a program that is executed takes about 2 kB */
+#define RING (256UL << 10) /* bytes of each CPU; a program that is executed takes about 2 kB */
 
 struct ring {
 	int event;
-	int builds; /* an event that reports build ids of what is mapped, to the same ring; -1: none
-		     */
+	int builds; /* another event, to the same ring, that reports build ids; -1: none */
 	struct perf_event_mmap_page *page; /* followed by the records */
 };
 

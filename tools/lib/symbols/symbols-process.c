@@ -289,7 +289,7 @@ static void recall(struct plumb_symbolizer *s, struct plumb_process *p, uint64_t
 	struct reading r = {s,           .image = image,  .old = &none,
 			    .now = &had, .by_path = true, .process = p};
 
-	plumb_mapped_take(s->mapped);
+	s->counts.lost += plumb_mapped_take(s->mapped);
 	r.pid = image ? p->pid : plumb_mapped_parent(s->mapped, p->pid);
 	r.root = r.pid ? open_root(r.pid) : -1;
 	if (r.root < 0)

@@ -64,7 +64,7 @@ int plumb_symbolizer_note_due(struct plumb_symbolizer *s, bool all)
 	struct plumb_process *next = s->queue, *p;
 
 	if (s->mapped)
-		plumb_mapped_take(s->mapped);
+		s->counts.lost += plumb_mapped_take(s->mapped);
 	s->queue = NULL;
 	s->queue_end = &s->queue;
 	while ((p = next)) {
