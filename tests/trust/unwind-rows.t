@@ -104,7 +104,8 @@ has_rows "$work/here"
 . tests/truth/lib/go.sh
 if go_chain . arm64 "$work/go" 2>"$work/no-go" && go_chain . arm64 "$work/go-whole" "" 2>"$work/no-go"; then
 	build/trust/unwind-rows "$work/go" | sed 's/^/o /' >"$work/ours"
-	readelf --debug-dump=frames-interp "$work/go-whole" 2>/dev/null | sed -n 's/^0*\([0-9a-f]\{1,\}\) sp\(+[0-9]*\) *\([a-z0-9-]*\) .*/t \1 \2 \3/p' >"$work/theirs"
+	readelf --debug-dump=frames-interp "$work/go-whole" 2>/dev/null |
+		sed -n 's/^0*\([0-9a-f]\{1,\}\) sp\(+[0-9]*\) *\([a-z0-9-]*\) .*/t \1 \2 \3/p' >"$work/theirs"
 	read -r same other < <(awk '{ printf "%16s %s\n", $2, $0 }' "$work/ours" "$work/theirs" | sort -s -k1,1 | awk '
 		$2 == "o" { how = $4; next }
 		how ~ /^(end|other|none|$)/ { next } # where the runtime changes stacks

@@ -81,7 +81,7 @@ unwound_apart() {
 	traced ended-later -F 999 -b comm -- sh ended.script 5 later long
 	unset DEBUGINFOD_CACHE_PATH
 	# While the tool is stopped, the kernel has no room for its reports of so many programs.
-	$program $quick -F 99 -b comm -- sh -c 'kill -STOP $PPID; i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i + 1)); done
+	"$program" --no-calibrate -F 99 -b comm -- sh -c 'kill -STOP $PPID; i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i + 1)); done
 		kill -CONT $PPID; sleep 0.2; /bin/true' >stopped.txt 2>stopped.err
 	traced ended-kept -F 999 -b comm -- unshare -m sh -c \
 		'mount --bind debug /usr/lib/debug && sh ended.script 60 kept && sleep 0.5'
