@@ -84,7 +84,7 @@ unwound_apart() {
 	"$program" --no-calibrate -F 99 -b comm -- sh -c 'kill -STOP $PPID; i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i + 1)); done
 		kill -CONT $PPID; sleep 0.2; /bin/true' >stopped.txt 2>stopped.err
 	traced ended-kept -F 999 -b comm -- unshare -m sh -c \
-		'mount --bind debug /usr/lib/debug && sh ended.script 60 kept && sleep 0.5'
+		'mount --bind debug /usr/lib/debug && set -- 60 kept && . ./ended.script && sleep 0.5'
 }
 
 check_apart() {
