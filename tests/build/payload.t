@@ -20,7 +20,6 @@ kfuncs='[a-z_]*(_from_user|_read_user|_user_str|_user_task|_user_dynptr)[a-z_]*'
 # OBJECT, helper: what for.
 allowed=$(sed 's/:.*//' <<-'END' | sort
 cache-hit probe_read_user: where in its file a call of sendfile or splice begins, 8 bytes
-cache-hit probe_read_user: where sendfile and splice are to begin, which the call updates
 cpu-profile probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 cpu-profile get_stack: addresses of the user stack (-U), named by the loader
 file-io-breakdown get_stack: addresses of the kernel stack: places that wait
@@ -34,12 +33,11 @@ func-stack probe_read_user: the return address at the entry of a user function: 
 futex-latency probe_read_user: words of the user stack, as cpu-profile (-b stack); the first of the words that futex_waitv names: its address
 futex-latency get_stack: addresses of the user stack
 lock-latency get_stack: addresses of the kernel stack: places that wait
+lock-latency-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
+lock-latency-stacks get_stack: addresses of the stacks of waiters, and of the kernel stacks of owners
 offcpu-time probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 offcpu-time get_stack: addresses of the user stack
 process-life probe_read_user: the arguments of a program, 200 bytes, if they are asked for (--arguments)
-lock-latency-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
-lock-latency-stacks get_stack: addresses of the stacks of waiters, and of the kernel stacks of owners
-process-life probe_read_user: with --arguments, those of programs that end
 skb-alloc-stacks probe_read_user: words of the user stack: return addresses and saved registers, at which its walk goes on
 skb-alloc-stacks get_stack: addresses of the kernel stack
 stack-twice probe_read_user: a test's

@@ -8,11 +8,12 @@
 #include "descriptors-known.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "descriptors.h"
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
