@@ -12,11 +12,12 @@ one() {
 	attach "word-$1" -p "$pid"
 	attach "thread-$1" -p "$pid" -b tid,kind,result,waker
 	[ "$1" != held ] || attach stack-held -p "$pid" -b stack,waker-stack
+	[ "$1" != held ] || attach named-held -c locker -b word,kind
 	attached
 	open_gate "$1" go
 	await 60 [ -e "$1.gates/done" ]
 	detach "word-$1" "thread-$1"
-	[ "$1" != held ] || detach stack-held
+	[ "$1" != held ] || detach stack-held named-held
 	open_gate "$1" end
 	finish "$1" "$pid"
 }
@@ -171,6 +172,9 @@ check_wakers() {
 		| $all >= 20 and $by >= $all * 0.99'
 	says "... which is named, of the longest" word-held \
 		'rows("lock_mutex")[0].held_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"'
+	evidence named-held.json
+	holds "... nobody, if threads are left out" named-held.json '[$last.rows[] | select(.key.kind == "lock")]
+		| length > 0 and all(.hold == null and .max_hold == null and .held_by == null)'
 	evidence word-convoy.json convoy.truth
 	says "of a convoy the thread at its head is named, and how long it held the lock" word-convoy \
 		'rows("lock_mutex")[0] | .held_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"
@@ -202,6 +206,8 @@ check_ends() {
 				and (map(.sum) | add | . <= $t.sum and . >= $t.sum * 0.97))'
 		clean "word-$name"
 	done
+	says "a timeout is by an interrupt, on top of whatever thread" thread-timeout \
+		'[$last.rows[] | select(.key.result == "timeout").key.waker] | unique == ["[interrupt]"]' timeout
 	[[ $(<several.status) == 77 ]] ||
 		says "several: of several words the first is named" word-several '[$last.rows[].key | [.kind, .word]] == [["several", "futexes:lock_word"]]'
 }

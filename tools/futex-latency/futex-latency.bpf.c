@@ -86,12 +86,13 @@ static __always_inline void wait_begins(void *ctx, __u32 nr)
 /* Who woke the thread, as a key. */
 static __always_inline void tell_waker(struct plumb_waker *to, const struct plumb_waker *waker)
 {
-	to->kind = waker->kind;
+	to->kind = waker->kind == PLUMB_WAKER_THREAD ? PLUMB_WAKER_THREAD : PLUMB_WAKER_INTERRUPT;
 	to->kernel = to->user = PLUMB_NO_STACK;
+	/* A timer's interrupt, or its softirq, is on top of whatever thread. */
+	if (to->kind != PLUMB_WAKER_THREAD)
+		return;
 	if (plumb_config.by & FUTEX_BY_WAKER_STACK)
 		to->user = waker->user;
-	if (waker->kind >= PLUMB_WAKER_INTERRUPT)
-		return;
 	to->pid = waker->pid;
 	if (!(plumb_config.by & FUTEX_BY_WAKER))
 		return;

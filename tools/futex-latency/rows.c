@@ -43,15 +43,14 @@ static void format_word(const void *key, char *text, size_t size)
 	words_name(&((const struct futex_row *)key)->word, 0, text, size);
 }
 
-/* "holder/4711", "sh/12 (softirq)": on top of that thread; "[interrupt]", as of a timeout; "-". */
+/* "holder/4711"; "[interrupt]", as of a timeout, on top of whatever thread; "-". */
 static const char *waker_text(const struct plumb_waker *w, char *text, size_t size)
 {
 	char comm[PLUMB_ESCAPED];
 
 	plumb_escape(comm, w->comm, sizeof(comm));
-	if (plumb_waker_has_stack(w))
-		snprintf(text, size, "%s/%u%s", comm, w->tid,
-			 w->kind == PLUMB_WAKER_THREAD ? "" : " (softirq)");
+	if (w->kind == PLUMB_WAKER_THREAD)
+		snprintf(text, size, "%s/%u", comm, w->tid);
 	else
 		snprintf(text, size, w->kind ? "[interrupt]" : "-");
 	return text;
@@ -166,10 +165,18 @@ static double most_of(int id, const struct plumb_report *r, const struct plumb_r
 	return plumb_map_lookup(map, &key->word, &word) ? NAN : word.most;
 }
 
-/* Whether rows are by kind, and that of ROW is one of locks. */
+/* Whether all waits for a word are seen, but those of other processes: no thread is left out. */
+static bool sees_all(const struct plumb_report *r)
+{
+	const struct plumb_options *o = &r->run->options;
+
+	return !o->n_tids && !o->n_comms_typed && !o->n_cgroups;
+}
+
+/* Whether rows are by kind, that of ROW is one of locks, and who held them is known. */
 static bool is_lock(const struct plumb_report *r, const struct plumb_row *row)
 {
-	return row->slot && r->run->options.by & FUTEX_BY_KIND &&
+	return row->slot && r->run->options.by & FUTEX_BY_KIND && sees_all(r) &&
 	       futex_is_lock(((const struct futex_row *)row->key)->kind);
 }
 
@@ -179,7 +186,7 @@ static double hold_of(int id, const struct plumb_report *r, const struct plumb_r
 	const uint64_t *n = row->counters;
 
 	(void)id;
-	if (!is_lock(r, row) || !n[FUTEX_N_WOKEN])
+	if (!is_lock(r, row) || !n[FUTEX_N_WOKEN] || !n[FUTEX_CONTENDED])
 		return NAN;
 	return (double)n[FUTEX_CONTENDED] / n[FUTEX_N_WOKEN];
 }
@@ -211,36 +218,56 @@ static const char *holder_of(int id, const struct plumb_report *r, const struct 
 	struct futex_longest longest = {};
 
 	(void)id;
-	if (row->slot && r->run->options.by & FUTEX_BY_KIND)
+	if (row->slot && r->run->options.by & FUTEX_BY_KIND && sees_all(r))
 		longest = longest_of(r, row);
 	return longest.ns ? waker_text(&longest.waker, text, sizeof(text)) : NULL;
 }
 
+/* A word that was not followed has no such time. */
+static double contended_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)id, (void)r;
+	return row->counters[FUTEX_CONTENDED] || !row->counters[FUTEX_N_WOKEN]
+		       ? (double)row->counters[FUTEX_CONTENDED]
+		       : NAN;
+}
+
+static double after_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)r;
+	return row->counters[id];
+}
+
+/* A table that is too narrow lacks the last ones. */
 const struct plumb_column futex_columns[] = {
-	{"waiting", PLUMB_COLUMN_RATIO,
-	 "How many threads waited at once, on average over the time in which any did. Null: no "
-	 "such time has been accounted for.",
-	 .value = waiting_of},
+	{"max_hold", PLUMB_COLUMN_TIME,
+	 "The longest time between two wakeups of waiters of a lock, or from its first waiter on, "
+	 "since the beginning of the trace, ns: at most so long one thread held it, with the time "
+	 "until the next one had a CPU. Null: as hold.",
+	 .value = longest_hold_of},
+	{"held_by", PLUMB_COLUMN_TEXT,
+	 "Since the beginning of the trace, of a lock the thread whose wakeup ended that time, of "
+	 "others the thread that ended the longest wait, NAME/TID. Null: there was none, rows "
+	 "are not by kind, or threads are left out by a filter.",
+	 .text = holder_of},
+	{"contended", PLUMB_COLUMN_TIME,
+	 "The time in which at least one thread waited, ns. Null: the word was not followed.",
+	 .id = FUTEX_CONTENDED, .value = contended_of},
+	{"hold", PLUMB_COLUMN_TIME,
+	 "Contended time for each wait that a wakeup ended: how long a thread kept the lock while "
+	 "others waited, ns. Null: it is no lock, rows are not by kind, or threads are left out by "
+	 "a filter.",
+	 .value = hold_of},
 	{"most", PLUMB_COLUMN_COUNT,
 	 "The most threads that waited for the word at once, since the beginning of the trace. "
 	 "Null: rows are not by word, or the word was not followed.",
 	 .value = most_of},
-	{"contended", PLUMB_COLUMN_TIME, "The time in which at least one thread waited, ns.",
-	 .id = FUTEX_CONTENDED},
-	{"hold", PLUMB_COLUMN_TIME,
-	 "Contended time for each wait that a wakeup ended: how long a thread kept the lock while "
-	 "others waited, ns. Null: it is no lock, or rows are not by kind.",
-	 .value = hold_of},
+	{"waiting", PLUMB_COLUMN_RATIO,
+	 "How many threads waited at once, on average over the time in which any did. Null: no "
+	 "such time has been accounted for.",
+	 .value = waiting_of},
 	{"after_wakeup", PLUMB_COLUMN_TIME,
-	 "The part of the waits after the wakeup, mostly for a CPU, ns.", .id = FUTEX_AFTER_WAKEUP},
-	{"max_hold", PLUMB_COLUMN_TIME,
-	 "The longest time that a lock was held while others waited, since the beginning of the "
-	 "trace, ns. Null: as hold.",
-	 .value = longest_hold_of},
-	{"held_by", PLUMB_COLUMN_TEXT,
-	 "Since the beginning of the trace, of a lock the thread that held it for that time, of "
-	 "others the thread that ended the longest wait, NAME/TID. Null: there was none, or rows "
-	 "are not by kind.",
-	 .text = holder_of},
+	 "The part of the waits after the wakeup, mostly for a CPU, ns.", .id = FUTEX_AFTER_WAKEUP,
+	 .value = after_of},
 	{},
 };
