@@ -34,7 +34,7 @@ run() {
 	started="$started $!"
 	attach other -p $!
 	launch says -p "$pid"
-	await 30 is_tracing says
+	await 120 is_tracing says
 	go alone
 	detach held stacks by-name other says
 	grep -c ' rtnl_mutex$' /proc/kallsyms >symbols
@@ -102,7 +102,7 @@ of_own_clocks() {
 			| ([$truth[0].calls[] | select(.lock == "inode")][0]) as $i
 			| [owned($t)[].split] | (map(.owner_on_cpu) | add) as $on | (map(.owner_preempted) | add) as $off
 			| (map(.owner_asleep) | add) as $asleep
-			| if $on <= $t.cpu + $i.cpu + 3000000 and $on + $off >= ($t.sum * 0.8) and $off <= ([$t, $i | .delay + .waiter_delay] | add) + 3000000
+			| if $on <= $t.cpu + $i.cpu + 3000000 and $on + $off >= ($t.sum * 0.8) and $off <= ([$t, $i | .delay + .waiter_delay] | add) + $t.wall / 200 + 3000000
 				and $asleep <= ([$t, $i | [.wall - .cpu - .delay, 0] | max] | add) + 5000000 then true
 				else error("\($t), \($i): \($on) on a CPU, \($off) off, \($asleep) asleep") end' --slurpfile truth "$2.truth"
 }

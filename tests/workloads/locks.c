@@ -16,11 +16,12 @@
 
 #define DELAY_NS 10000000ULL
 #define LONG_NS  200000
-#define SIZE     (192L << 20) /* of what fallocate() allocates */
+#define SIZE     (192L << 20) /* of what fallocate() allocates, at most */
+#define BUSY_NS  100000000ULL /* that takes so long */
 
 static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */
-static long page_size;
+static long page_size, size = SIZE / 24;
 static atomic_int round_of_holder, round_of_waiter, is_over;
 static uint64_t inode_of_pipe;
 
@@ -56,10 +57,21 @@ static void take_rtnl(char *from)
 
 static void hold_on_cpu(char *from)
 {
-	if (fallocate(file, 0, 0, SIZE))
+	if (fallocate(file, 0, 0, size))
 		die("fallocate: %s", strerror(errno));
 	if (ftruncate(file, 0))
 		die("ftruncate: %s", strerror(errno));
+}
+
+/* An emulated machine allocates ten times as slowly. */
+static void choose_size(void)
+{
+	const uint64_t began = now_ns();
+	uint64_t ns;
+
+	hold_on_cpu(NULL);
+	ns = now_ns() - began;
+	size = ns * 24 < BUSY_NS ? SIZE : size * (double)BUSY_NS / ns;
 }
 
 static const struct lock {
@@ -199,6 +211,7 @@ static void wait_for_locks(int busy)
 		die("mmap: %s", strerror(errno));
 	if (!userfault_begin(pages, length, page, page_size, DELAY_NS))
 		exit(WORKLOAD_SKIP);
+	choose_size();
 	reached("ready");
 	gate("go");
 	for (int i = 0; i < busy; i++)

@@ -25,5 +25,5 @@ limited() {
 
 # throttled_ns FILE - what cpu.stat said
 throttled_ns() {
-	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$1"
+	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$1"
 }
