@@ -247,6 +247,17 @@ static void forked(struct plumb_mapped *m, const struct fork_record *r)
 	}
 }
 
+/*
+ * Where another program has such an event, too, the kernel also marks records that have the inode:
+ * their major number is in the place of the size.
+ */
+static bool has_build_id(const struct mmap_record *r)
+{
+	return r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && r->build_id_size >= 16 &&
+	       r->build_id_size <= sizeof(r->build_id) && !r->reserved[0] && !r->reserved[1] &&
+	       !r->reserved[2];
+}
+
 static void mapped(struct plumb_mapped *m, const struct mmap_record *r)
 {
 	struct area area = {
@@ -257,7 +268,7 @@ static void mapped(struct plumb_mapped *m, const struct mmap_record *r)
 	};
 	struct seen *s;
 
-	if (r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+	if (has_build_id(r)) {
 		area.build_id_size = r->build_id_size;
 		memcpy(area.build_id, r->build_id, sizeof(area.build_id));
 	} else {

@@ -89,19 +89,23 @@ void plumb_sideband_take(struct plumb_sideband *s,
 	s->n_records = 0;
 }
 
-/* Build ids take the place of inodes in records: that is another event.  Since 5.12. */
-static int open_builds(struct perf_event_attr attr, int cpu, int ring)
+/*
+ * Build ids take the place of inodes in records: that is another event.  Since 5.12.  The kernel
+ * reports to the event that was opened last first, and marks what follows as this one's: so this
+ * one is opened first.
+ */
+static int open_builds(struct perf_event_attr attr, int cpu)
 {
-	int event;
-
 	attr.build_id = 1;
 	attr.comm = attr.comm_exec = attr.task = 0;
-	event = plumb_probe_open_event(&attr, cpu);
-	if (event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring)) {
-		close(event);
-		event = -1;
-	}
-	return event;
+	return plumb_probe_open_event(&attr, cpu);
+}
+
+static void close_builds(struct ring *ring)
+{
+	if (ring->builds >= 0)
+		close(ring->builds);
+	ring->builds = -1;
 }
 
 static void open_ring(struct plumb_sideband *s, int cpu)
@@ -120,17 +124,22 @@ static void open_ring(struct plumb_sideband *s, int cpu)
 		.comm_exec = 1,
 		.task = 1,
 	};
-	struct ring ring = {.event = plumb_probe_open_event(&attr, cpu)};
+	struct ring ring = {.builds = open_builds(attr, cpu)};
 
-	if (ring.event < 0)
+	ring.event = plumb_probe_open_event(&attr, cpu);
+	if (ring.event < 0) {
+		close_builds(&ring);
 		return;
+	}
 	ring.page = mmap(NULL, sysconf(_SC_PAGESIZE) + RING, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 ring.event, 0);
 	if (ring.page == MAP_FAILED) {
 		close(ring.event);
+		close_builds(&ring);
 		return;
 	}
-	ring.builds = open_builds(attr, cpu, ring.event);
+	if (ring.builds >= 0 && ioctl(ring.builds, PERF_EVENT_IOC_SET_OUTPUT, ring.event))
+		close_builds(&ring);
 	*plumb_append(s->rings, s->n_rings) = ring;
 }
 
@@ -150,8 +159,7 @@ void plumb_sideband_free(struct plumb_sideband *s)
 {
 	for (size_t i = 0; i < s->n_rings; i++) {
 		munmap(s->rings[i].page, sysconf(_SC_PAGESIZE) + RING);
-		if (s->rings[i].builds >= 0)
-			close(s->rings[i].builds);
+		close_builds(&s->rings[i]);
 		close(s->rings[i].event);
 	}
 	free(s->rings);
