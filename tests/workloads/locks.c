@@ -16,12 +16,12 @@
 
 #define DELAY_NS 10000000ULL
 #define LONG_NS  200000
-#define SIZE     (192L << 20) /* of what fallocate() allocates, at most */
-#define BUSY_NS  100000000ULL /* that takes so long */
+#define SIZE     (192L << 20) /* of what fallocate() allocates */
+#define SLOW_NS  60000000     /* if an eighth of that takes as long, that is enough */
 
 static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */
-static long page_size, size = SIZE / 24;
+static long page_size, size = SIZE / 8;
 static atomic_int round_of_holder, round_of_waiter, is_over;
 static uint64_t inode_of_pipe;
 
@@ -67,11 +67,10 @@ static void hold_on_cpu(char *from)
 static void choose_size(void)
 {
 	const uint64_t began = now_ns();
-	uint64_t ns;
 
 	hold_on_cpu(NULL);
-	ns = now_ns() - began;
-	size = ns * 24 < BUSY_NS ? SIZE : size * (double)BUSY_NS / ns;
+	if (now_ns() - began < SLOW_NS)
+		size = SIZE;
 }
 
 static const struct lock {
