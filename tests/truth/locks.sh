@@ -46,7 +46,7 @@ run() {
 	go crowd
 	detach beside crowded
 
-	start eight locks many 400
+	start eight locks many 4000
 	attach contended -p "$pid" -b tid,kind,lock
 	attach intervals -p "$pid" -b lock 0.1
 	attach few -p "$pid" -b tid,lock --max-keys=1
@@ -140,7 +140,9 @@ check_readers() {
 		evidence "$report.json" "$report.err"
 		holds "$report: no two rows have the same keys" "$report.json" \
 			'[$last.rows[].key] | length > 1 and (group_by(.) | map(select(length > 1)) | if . == [] then true else error("\(.)") end)'
-		sound "of $report" "$report.json"
+		# A lock that an interrupt waits for while a program runs is missed, which is counted.
+		holds "what is lost is counted, of $report" "$report.json" \
+			'$last.final and ($last.ledger | .no_state == 0 and .dropped == 0 and .lost <= 2 * .missed)'
 	done
 	holds "of readers and unknown owners no system call is named, and the time of unknown ones is unknown" by-owner.json \
 		'[$last.rows[] | select(.key.owner == "[readers]" or .key.owner == "[unknown]")]

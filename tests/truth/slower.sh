@@ -182,7 +182,7 @@ coherent() {
 	*) holds "what was off the CPU says when it was so longest, and nothing else does, $1" "$1.json" "$calls"'
 		| map(select(has("longest"))) | all(if .longest then .longest.ns > 0 and .longest.ns <= 1.001 * (.ns - .on_cpu - .return)
 				and .longest.stack[0].frame == "__schedule" and .longest.why as $why | .[$why] > 0
-			else .on_cpu + .return == .ns end)' ;;
+			else .on_cpu + .irq + .return == .ns end)' ;;
 	esac
 	holds "as many are printed as the ledger has recorded, $1" "$1.json" "$calls"' | length == $last.ledger.recorded'
 	jq -c 'select(.schema)' "$1.json" >"$1.report.json"
@@ -293,9 +293,9 @@ check() {
 				and ($preempted | length) > 0 and ([$preempted[] | select(. == "parts")] | length) >= ($preempted | length) / 4'
 		holds "... the partner had the CPU meanwhile, by its clock, with its policy and priority" split.json "$calls"' as $found
 			| all($truth[0].calls[] | select(.must.preempted + .must.runq > 0); . as $true
-				| [$found[] | select(.comm == $true.comm)] | ([.[].meanwhile[] | select(.comm == "parts") | [.what, .policy, .priority, .nice]] | unique)
+				| [$found[] | select(.comm == $true.comm)] | ([.[].meanwhile[] | select(.comm == "parts" and .policy == "fifo") | [.what, .policy, .priority, .nice]] | unique)
 					== [["thread", "fifo", 2, null]]
-				and ([.[].meanwhile[] | select(.comm == "parts").sum] | add) >= 0.95 * ($true.must.preempted + $true.must.runq)
+				and ([.[].meanwhile[] | select(.comm == "parts" and .policy == "fifo").sum] | add) >= 0.95 * ($true.must.preempted + $true.must.runq)
 				and ([.[].waited | select(.) | [.policy, .priority]] | unique) == [["fifo", 1]])' --slurpfile truth parting.truth
 		holds "... and where one is told, it is of the part that it had" split.json "$calls"' as $found
 			| [$found[] | select(.preempted > 0 and .blocked + .runq == 0).longest.why] as $preempted

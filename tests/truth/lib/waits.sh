@@ -65,7 +65,7 @@ check_waits() {
 		'; waited for a CPU \([a-z, ]*nice -?[0-9]+\), only on CPU [0-9]+: [0-9.]+[mu]?s ([^ ]+/[0-9]+ \((nice|[a-z]+,?) -?[0-9]+|\[)'
 	if [ ! -e both-waits.json ]; then
 		skip "in a call no quota is lacked, but others have the CPU" "no cgroup has a CPU quota here"
-	elif jq -e '.kernel | split("[^0-9]+"; "g") | .[:2] | map(tonumber) < [6, 18]' both-waits.json >before-6.18; then
+	elif jq -s -e 'last.kernel | split("[^0-9]+"; "g") | .[:2] | map(tonumber) < [6, 18]' both-waits.json >before-6.18; then
 		skip "in a call no quota is lacked, but others have the CPU" "before 6.18 it is"
 	else
 		evidence both-waits.json both-waits.err both.truth
