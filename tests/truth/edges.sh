@@ -219,7 +219,7 @@ check_crowded() {
 }
 
 check() {
-	local abstract='@plumb\x00\x1b["\xff'
+	local abstract='@plumb@\x1b["\xff'
 	# shellcheck disable=SC2034 # by what judges a report
 	crowded=true
 	check_lost lose-4

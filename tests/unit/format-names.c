@@ -100,9 +100,9 @@ static void names_of_unix_sockets_are_whole(void **state)
 		{"/run/x", 6, "/run/x"},
 		{"a\033[31m\n", 8, "a\\x1b[31m\\x0a"},
 		{"\0bin", 4, "@bin"},
-		{"\0bin\0\1", 6, "@bin\\x00\\x01"},
+		{"\0bin\0\1", 6, "@bin@\\x01"},
 		{"\0", 1, "@"},
-		{"\0a\0", 3, "@a\\x00"},
+		{"\0a\0", 3, "@a@"},
 		{"\0\303", 2, "@\\xc3"}, /* a character that is cut */
 		{"", 0, ""},
 		{path, sizeof(path), path},

@@ -26,12 +26,13 @@ const char *plumb_format_percent(double percent, char *text, size_t size);
 #define PLUMB_ESCAPED 64
 void plumb_escape(char *to, const char *from, size_t size);
 
+#define PLUMB_UNIX_ADDRESS 108 /* unix(7) */
 /*
- * The same of the ADDRESS of a unix socket, LENGTH bytes behind its family: a path, of which at
- * most one NUL is the end, or an abstract name, which begins with a NUL, shown as @, and can have
- * more.
+ * The ADDRESS of a unix socket, LENGTH bytes behind its family, as it is: a path, or an abstract
+ * name, which begins with a NUL and can have more; each is shown as @, as in /proc/net/unix.
  */
-#define PLUMB_UNIX_ADDRESS 108
+void plumb_unix_address(char to[PLUMB_UNIX_ADDRESS + 1], const char *address, size_t length);
+/* The same as plumb_escape() writes it. */
 void plumb_unix_name(char *to, const char *address, size_t length, size_t size);
 
 /*

@@ -52,18 +52,15 @@ static bool is_invisible(uint32_t c)
 	return false;
 }
 
-/*
- * FROM: of LENGTH bytes, and a NUL.  WHOLE: it is one name, of which also the ends are to be seen,
- * and is read back.
- */
-static void escape(char *to, const char *from, size_t length, size_t size, bool whole)
+/* WHOLE: FROM is one name, of which also the ends are to be seen, and is read back. */
+static void escape(char *to, const char *from, size_t size, bool whole)
 {
 	size_t n, used = 0;
 	uint32_t character;
 
-	for (size_t i = 0; i < length; i += n) {
+	for (size_t i = 0; from[i]; i += n) {
 		/* Leading and trailing spaces are invisible in a table. */
-		bool edge = whole && from[i] == ' ' && (!i || i + 1 == length);
+		bool edge = whole && from[i] == ' ' && (!i || !from[i + 1]);
 
 		n = character_length(from + i, &character);
 		if (!n || edge || is_invisible(character)) {
@@ -85,25 +82,31 @@ static void escape(char *to, const char *from, size_t length, size_t size, bool 
 
 void plumb_escape(char *to, const char *from, size_t size)
 {
-	escape(to, from, strlen(from), size, true);
+	escape(to, from, size, true);
+}
+
+void plumb_unix_address(char to[PLUMB_UNIX_ADDRESS + 1], const char *address, size_t length)
+{
+	const bool abstract = length && !*address;
+
+	if (length > PLUMB_UNIX_ADDRESS)
+		length = PLUMB_UNIX_ADDRESS;
+	for (size_t i = 0; i < length; i++)
+		to[i] = abstract && !address[i] ? '@' : address[i];
+	to[length] = 0;
 }
 
 void plumb_unix_name(char *to, const char *address, size_t length, size_t size)
 {
-	char name[PLUMB_UNIX_ADDRESS + 1] = "";
-	const bool abstract = length && !*address;
+	char plain[PLUMB_UNIX_ADDRESS + 1];
 
-	memcpy(name, address, length < sizeof(name) ? length : sizeof(name) - 1);
-	if (!abstract)
-		length = strlen(name);
-	else if (size > 1)
-		*to++ = '@', size--, length--;
-	escape(to, name + abstract, length, size, true);
+	plumb_unix_address(plain, address, length);
+	plumb_escape(to, plain, size);
 }
 
 void plumb_escape_text(char *to, const char *from, size_t size)
 {
-	escape(to, from, strlen(from), size, false);
+	escape(to, from, size, false);
 }
 
 char *plumb_escaped_text(const char *from)

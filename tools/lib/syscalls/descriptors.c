@@ -38,21 +38,6 @@ static void join(const struct plumb_descriptor *d, char *path, size_t size)
 		snprintf(path + n, size - n, "/");
 }
 
-/* The address of a unix socket; one that begins with a NUL is in no file system. */
-/* An abstract name is all bytes, of which those that are 0 are shown as in /proc/net/unix. */
-static void unix_address(const struct plumb_descriptor *d, char *text, size_t size)
-{
-	size_t n = d->length < sizeof(d->names) ? d->length : sizeof(d->names);
-
-	if (n >= size)
-		n = size - 1;
-	memcpy(text, d->names, n);
-	text[n] = 0;
-	for (size_t i = 0; n && !*d->names && i < n; i++)
-		if (!text[i])
-			text[i] = '@';
-}
-
 static void inet_address(const struct plumb_descriptor *d, const uint32_t *address, uint16_t port,
 			 char *text, size_t size)
 {
@@ -113,9 +98,9 @@ static void socket_text(const struct plumb_descriptor *d, char *text, size_t siz
 		snprintf(text, size, "%s %s %s", protocol,
 			 d->state == LISTEN ? "listening on" : "not connected, local", address);
 	} else if (d->family == AF_UNIX && d->length) {
-		char name[sizeof(d->names) + 1];
+		char name[PLUMB_UNIX_ADDRESS + 1];
 
-		unix_address(d, name, sizeof(name));
+		plumb_unix_address(name, d->names, d->length);
 		snprintf(text, size, "unix %s%s", d->flags & PLUMB_DESCRIPTOR_PEER ? "to " : "",
 			 name);
 	} else {
@@ -213,7 +198,7 @@ static void add_socket(const struct plumb_descriptor *d, json_t *json)
 	plumb_values_text(plumb_value_names("socket_types"), d->type, text, sizeof(text));
 	json_object_set_new(json, "type", json_string(text));
 	if (d->family == AF_UNIX && d->length) {
-		unix_address(d, text, sizeof(text));
+		plumb_unix_address(text, d->names, d->length);
 		json_object_set_new(json, d->flags & PLUMB_DESCRIPTOR_PEER ? "remote" : "local",
 				    plumb_json_text(text));
 	}
