@@ -281,7 +281,9 @@ check() {
 	evidence who.json who.err hog.truth
 	also holds "--who: the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim" who.json \
 		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
-			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
+			# Also while the main thread waited, and the victim for its start.
+			| ([$last.who.waited[] | select(.tid != $t.tid).sum] | add // 0 | . + $t.delay_of_life - $t.delay) as $more
+			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall + $more
 			and ([$last.who.waited[] | select(.tid == $t.tid).cpus] | unique) as $cpu
 			| ($cpu | length) == 1
 			and ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.nice, .n_cpus, "\(.cpu)"]] | unique) == [[5, 1, $cpu[0]]]' --slurpfile truth hog.truth

@@ -199,7 +199,9 @@ who() {
 		and ($last.who.waited | map(.count) | add) == ($last.rows | map(.count) | add)'
 	holds "... the hog had the CPU as long as its own clock says, at nice 5, pinned to that of the victim" who-waits.json \
 		'$truth[0].calls[0] as $t | ([$last.who.meanwhile[] | select(.pid == $t.by.pid)] | map(.sum) | add) as $sum
-			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall
+			# Also while the main thread waited, and the victim for its start.
+			| ([$last.who.waited[] | select(.tid != $t.tid).sum] | add // 0 | . + $t.delay_of_life - $t.delay) as $more
+			| $sum >= $t.by.cpu - 0.03 * $t.wall and $sum <= $t.by.cpu + 0.03 * $t.wall + $more
 			and ([$last.who.waited[] | select(.tid == $t.tid).cpus] | unique) as [$cpu]
 			| ([$last.who.meanwhile[] | select(.pid == $t.by.pid) | [.what, .comm, .policy, .nice, .priority, .n_cpus, "\(.cpu)"]] | unique)
 				== [["thread", "c-hog", "other", 5, null, 1, $cpu]]' --slurpfile truth hog.truth
