@@ -71,6 +71,13 @@ struct {
 	__type(value, struct plumb_unwind_image);
 } plumb_unwind_images SEC(".maps");
 
+/*
+ * The row that each address had last, by a number made of the address: the same functions are on
+ * most stacks.  It is the one if the address is not below it, and below the next one.
+ */
+#define UNWIND_HINTS 8192 /* a power of two */
+PLUMB_MAP(plumb_unwind_hints, ARRAY, UNWIND_HINTS, __u32, __u32);
+
 /* The buffer that a stack is taken to: one per CPU. */
 PLUMB_MAP(plumb_stack_taken, ARRAY,
 	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
@@ -150,14 +157,36 @@ static __always_inline void unwind_find_area(struct unwind_walk *w, __u64 pc)
 	w->n = area->n;
 }
 
+/* Whether row AT of its area is that of WANTED. */
+static __always_inline const struct plumb_unwind_row *unwind_row_is(const struct unwind_walk *w,
+								    __u32 at, __u64 wanted)
+{
+	const struct plumb_unwind_row *row, *next;
+
+	if (at - w->first >= w->n)
+		return NULL;
+	row = bpf_map_lookup_elem(&plumb_unwind_rows, &at);
+	if (!row || row->pc > wanted)
+		return NULL;
+	if (++at - w->first == w->n)
+		return row;
+	next = bpf_map_lookup_elem(&plumb_unwind_rows, &at);
+	return next && next->pc > wanted ? row : NULL;
+}
+
 /* The row of PC, which is in the area of W; NULL: there is none. */
 static __always_inline const struct plumb_unwind_row *unwind_find_row(struct unwind_walk *w,
 								      __u64 pc)
 {
-	const struct plumb_unwind_row *row;
 	const __u64 wanted = pc - w->base;
+	__u32 place = (w->first + wanted) % UNWIND_HINTS;
+	__u32 *hint = bpf_map_lookup_elem(&plumb_unwind_hints, &place);
+	const struct plumb_unwind_row *row;
 	__u32 middle, at, i;
 
+	row = hint ? unwind_row_is(w, *hint, wanted) : NULL;
+	if (row)
+		return row;
 	w->low = 0;
 	w->high = w->n;
 	for (i = 0; i < UNWIND_ROW_STEPS && w->low < w->high; i++) {
@@ -168,8 +197,12 @@ static __always_inline const struct plumb_unwind_row *unwind_find_row(struct unw
 			return NULL;
 		unwind_halve(w, middle, row->pc <= wanted);
 	}
+	if (!w->low)
+		return NULL;
 	at = w->first + w->low - 1;
-	return w->low ? bpf_map_lookup_elem(&plumb_unwind_rows, &at) : NULL;
+	if (hint)
+		*hint = at;
+	return bpf_map_lookup_elem(&plumb_unwind_rows, &at);
 }
 
 static __always_inline bool unwind_read(__u64 *to, __u64 address)
