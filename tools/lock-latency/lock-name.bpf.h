@@ -27,7 +27,13 @@ struct rw_semaphore___rt {
 #define lock_struct(address, type, member)                                                         \
 	((struct type *)((address)-bpf_core_field_offset(struct type, member)))
 
-/* From 7.0 on that is no member of a union with a name. */
+/* Before 7.0, and from then on: flavors, as programs are compiled with the types of either. */
+struct dentry___named {
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+} __attribute__((preserve_access_index));
+
 struct dentry___unnamed {
 	struct hlist_node d_alias;
 } __attribute__((preserve_access_index));
@@ -36,8 +42,8 @@ static __always_inline __u64 dentry_of(__u64 alias)
 {
 	if (!alias)
 		return 0;
-	if (bpf_core_field_exists(struct dentry, d_u.d_alias))
-		return (__u64)lock_struct(alias, dentry, d_u.d_alias);
+	if (bpf_core_field_exists(struct dentry___named, d_u.d_alias))
+		return (__u64)lock_struct(alias, dentry___named, d_u.d_alias);
 	if (bpf_core_field_exists(struct dentry___unnamed, d_alias))
 		return (__u64)lock_struct(alias, dentry___unnamed, d_alias);
 	return 0;
