@@ -274,7 +274,7 @@ check() {
 	keeps syscall-latency-cgroup "dac_read_search sys_ptrace"
 	keeps syscall-slower "dac_read_search sys_ptrace"
 	# shellcheck disable=SC2086 # no word
-	keeps syscall-breakdown "$events" $opens
+	keeps syscall-breakdown "$processes$events" $opens
 	# shellcheck disable=SC2086
 	keeps cpu-profile "$processes$events" $opens
 	# shellcheck disable=SC2086

@@ -25,6 +25,3 @@ int plumb_instance_load_calibration(const struct plumb_run *run, struct plumb_in
 int plumb_instance_attach(struct plumb_instance *in, char *why, size_t size);
 void plumb_instance_detach(struct plumb_instance *in);
 void plumb_instance_close(struct plumb_instance *in);
-
-/* Whether types that the kernel lacks are not sought in its modules (without --btf). */
-void plumb_open_kernel_types_only(bool only);

@@ -20,6 +20,7 @@
 #include <plumb/core/tracepoint.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/subset.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -92,9 +93,9 @@ static bool wants_stack(const struct plumb_instance *in)
 	       !plumb_hook_is_fentry(in->mechanism->attach_targets->hook);
 }
 
-static int load_once(const struct plumb_run *run, const struct plumb_mechanism *mechanism,
-		     struct plumb_instance *in, enum plumb_calibration calibration, char *why,
-		     size_t size)
+static int load(const struct plumb_run *run, const struct plumb_mechanism *mechanism,
+		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
+		size_t size)
 {
 	const struct plumb_tool_syscalls *syscalls = run->tool->options.syscalls;
 	int err;
@@ -134,12 +135,13 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 		goto close;
 	}
 	plumb_configure_calibration(in->bpf.config, calibration);
-	err = bpf_object__load_skeleton(in->bpf.skeleton);
+	err = run->options.btf ? 0 : plumb_subset_fill(in->bpf.object);
+	err = err ?: bpf_object__load_skeleton(in->bpf.skeleton);
 	if (!err && in->bpf.config->task_storage && !state_can_be_had(&in->bpf)) {
 		plumb_info("no task storage on this CPU: threads are kept in a hash");
 		plumb_configure_without_storage();
 		plumb_instance_close(in);
-		return load_once(run, mechanism, in, calibration, why, size);
+		return load(run, mechanism, in, calibration, why, size);
 	}
 	err = err ?: fill(run, &in->bpf);
 	if (!err)
@@ -147,27 +149,6 @@ static int load_once(const struct plumb_run *run, const struct plumb_mechanism *
 	explain(mechanism->attach_targets, err, "load", why, size);
 close:
 	plumb_instance_close(in);
-	return err;
-}
-
-/*
- * Types that the kernel lacks libbpf 1.1 seeks in the modules, which only CAP_SYS_ADMIN may list.
- * It does not if it is told where the kernel's types are; but then it attaches less.
- */
-static int load(const struct plumb_run *run, const struct plumb_mechanism *mechanism,
-		struct plumb_instance *in, enum plumb_calibration calibration, char *why,
-		size_t size)
-{
-	int err = load_once(run, mechanism, in, calibration, why, size);
-	char other[192];
-
-	if (err != -EPERM || run->options.btf || plumb_capabilities() & PLUMB_CAP(SYS_ADMIN))
-		return err;
-	plumb_open_kernel_types_only(true);
-	/* If that fails as well, the first error says why. */
-	if (!load_once(run, mechanism, in, calibration, other, sizeof(other)))
-		err = 0;
-	plumb_open_kernel_types_only(false);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include <plumb/core/privileges.h>
 #include <plumb/core/reasons.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/kernel/subset.h>
 #include <plumb/kernel/types.h>
 
 #include "trace.h"
@@ -78,11 +79,6 @@ const struct bpf_object_open_opts *plumb_open_opts(void)
 	return &open_opts;
 }
 
-void plumb_open_kernel_types_only(bool only)
-{
-	open_opts.btf_custom_path = only ? "/sys/kernel/btf/vmlinux" : NULL;
-}
-
 int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 {
 	static char buffer[1 << 20];
@@ -103,7 +99,7 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	 */
 	if (run.options.json)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-	open_opts.btf_custom_path = run.options.btf;
+	open_opts.btf_custom_path = run.options.btf ?: plumb_subset_path();
 	plumb_kernel_types(run.options.btf);
 	plumb_parts_check(&run.options, tool);
 	if (run.options.check_only)
