@@ -26,6 +26,20 @@ run() {
 	open_gate known end
 	finish known "$(cat known.pid)"
 
+	start zombies lives zombies
+	attach unreaped -c 'l-*'
+	attached
+	open_gate zombies go
+	await 60 [ -e zombies.gates/done ]
+	detach unreaped
+	open_gate zombies end
+	finish zombies "$pid"
+
+	start endless lives storm 1000000 2
+	open_gate endless go
+	traced continuing -c l-storm -d 1
+	kill -9 "$pid"
+
 	everything && times=20000 || times=5000
 	traced storm -- lives storm $times 2
 	echo $times >times
@@ -62,6 +76,15 @@ check() {
 	holds "without it none are read" of-known.json 'all($last.rows[]; .key | has("arguments") | not)'
 	holds "a process of another name is not captured" not-these.json '$last.rows == [] and $last.ledger.recorded == 0'
 	sound "of processes" of-known.json
+	evidence unreaped.json unreaped.err zombies.truth
+	holds "zombies, for which nobody has waited, have the CPU time that their clocks show" unreaped.json '
+		all($truth[0].calls[]; . as $t | [$last.rows[] | select(.key.process == $t.comm)] | map([.count, .cputime]) == [[$t.count, $t.clock]]
+			or error("\(.): \($t)")) and $last.without_cpu == 1' --slurpfile truth zombies.truth
+	holds "... and one that is not reaped as a whole has none, nor 0" unreaped.json '[$last.rows[] | select(.key.process == "l-held")] | length == 1 and (.[0]
+		| .count == 1 and .key.status == "5" and (has("cputime") or has("user") | not))'
+	evidence continuing.json continuing.err
+	holds "in a storm that goes on, those lack it only that end while the report is made" continuing.json \
+		'$last.began > 100 and $last.without_cpu <= 0.02 * $last.ledger.recorded'
 	for storm in storm crowded; do
 		evidence $storm.json $storm.err $storm.truth
 		holds "all processes of a storm are counted, or their loss is, $storm" $storm.json \

@@ -20,9 +20,9 @@ static const char *parity(int id, const struct plumb_report *r, const struct plu
 static const struct plumb_column own[] = {
 	{"random", PLUMB_COLUMN_COUNT, "One.", .id = 0},
 	{"moved", PLUMB_COLUMN_BYTES, "Two.", .id = 2},
-	{"half", PLUMB_COLUMN_RATIO, "Three.", 2, half, NULL},
+	{"half", PLUMB_COLUMN_RATIO, "Three.", .id = 2, .value = half},
 	{"parity", PLUMB_COLUMN_TEXT, "Four.", .text = parity},
-	{"hidden", PLUMB_COLUMN_PERCENT, NULL, 200, half, NULL}, /* not in JSON */
+	{"hidden", PLUMB_COLUMN_PERCENT, NULL, .id = 200, .value = half}, /* not in JSON */
 	{},
 };
 

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* lives: processes that begin and end, in known ways. */
 #include "workload.h"
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 
 const char usage[] =
 	"Usage: lives known\n"
+	"       lives zombies\n"
 	"       lives storm TIMES [PARENTS]\n"
 	"       lives exit STATUS\n"
 	"\n"
 	"known: children of several kinds, each of a name of its own.\n"
+	"zombies: children that end and for which nobody has waited at the gate done; \"clock\" "
+	"is\n"
+	"their CPU time by their clocks, which others can read; and l-held, of which a thread is "
+	"not\n"
+	"reaped.\n"
 	"storm: PARENTS (1) processes begin and end TIMES each, as fast as they can.\n"
 	"exit: what a child of the kind \"exe\" executes.\n"
 	"\"least\" and \"most\" are bounds of the sum of the life times, by the clocks of child "
@@ -27,7 +35,7 @@ struct kind {
 	const char *comm, *status; /* as the tool has it */
 	uint64_t count;
 	void (*live)(void); /* does not return */
-	uint64_t least, most, cpu, rusage, threads;
+	uint64_t least, most, cpu, rusage, threads, clock;
 };
 
 static uint64_t cpu_ns(void)
@@ -184,6 +192,81 @@ static void report_known(void)
 	}
 }
 
+static struct kind dead[] = {
+	{.comm = "l-zombie", .status = "0", .count = 13, .live = compute},
+	{.comm = "l-zombies", .status = "0", .count = 3, .live = compute_together, .threads = 5},
+};
+#define DEAD (sizeof(dead) / sizeof(dead[0]))
+
+static uint64_t clock_of(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		die("the clock of process %d: %s", pid, strerror(errno));
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static void be_zombie(struct kind *k)
+{
+	siginfo_t info;
+	pid_t pid = fork_or_die();
+
+	if (!pid) {
+		rename_self(k->comm);
+		k->live();
+	}
+	if (waitid(P_PID, pid, &info, WEXITED | WNOWAIT))
+		die("waitid: %s", strerror(errno));
+	usleep(20000); /* it runs for a moment yet */
+	k->clock += clock_of(pid);
+}
+
+static void *note_thread(void *arg)
+{
+	child->began = own_tid();
+	pause();
+	return NULL;
+}
+
+/* A process of which a thread that has exited is not reaped: this one traces it. */
+static void hold_thread(void)
+{
+	pid_t pid = fork_or_die();
+
+	if (!pid) {
+		rename_self("l-held");
+		pthread_create(&others[0], NULL, note_thread, NULL);
+		while (!child->ended)
+			usleep(1000);
+		_exit(5);
+	}
+	while (!child->began)
+		usleep(1000);
+	if (ptrace(PTRACE_SEIZE, (pid_t)child->began, NULL, NULL))
+		die("ptrace: %s", strerror(errno));
+	child->ended = 1;
+	usleep(50000);
+}
+
+static void die_unnoticed(void)
+{
+	for (size_t i = 0; i < DEAD; i++)
+		for (uint64_t n = 0; n < dead[i].count; n++)
+			be_zombie(&dead[i]);
+	child->began = child->ended = 0;
+	hold_thread();
+}
+
+static void report_dead(void)
+{
+	for (size_t i = 0; i < DEAD; i++) {
+		put_row_of("status", 0, dead[i].comm, dead[i].status, dead[i].count, 0);
+		put(",\"clock\":%llu}", (unsigned long long)dead[i].clock);
+	}
+}
+
 static void live_shortly(void)
 {
 	pid_t pid = vfork();
@@ -203,6 +286,7 @@ static uint64_t storm_all(uint64_t times, uint64_t parents)
 	for (uint64_t i = 0; i < parents; i++) {
 		pids[i] = fork_or_die();
 		if (!pids[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			rename_self("l-storm");
 			for (uint64_t n = 0; n < times; n++)
 				live_shortly();
@@ -219,16 +303,19 @@ int main(int argc, char **argv)
 	uint64_t times = argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
 		 parents = argc > 3 ? strtoull(argv[3], NULL, 10) : 1, took = 0;
 	bool known = argc == 2 && !strcmp(argv[1], "known");
+	bool zombies = argc == 2 && !strcmp(argv[1], "zombies");
 
 	if (argc >= 3 && !strcmp(argv[1], "exit"))
 		return times;
-	if (!known && (argc < 3 || strcmp(argv[1], "storm") || parents > 64))
+	if (!known && !zombies && (argc < 3 || strcmp(argv[1], "storm") || parents > 64))
 		die("%s", usage);
 	child = shared_memory(sizeof(*child));
 	reached("ready");
 	gate("go");
 	if (known)
 		live_known();
+	else if (zombies)
+		die_unnoticed();
 	else
 		took = storm_all(times, parents);
 	reached("done");
@@ -236,6 +323,8 @@ int main(int argc, char **argv)
 	report_begin();
 	if (known) {
 		report_known();
+	} else if (zombies) {
+		report_dead();
 	} else {
 		put_row_of("status", 0, "l-storm", "0", (times + 1) * parents, 0);
 		put(",\"took\":%llu}", (unsigned long long)took);

@@ -95,11 +95,11 @@ static double column_value(int id, const struct plumb_report *r, const struct pl
 
 static const struct plumb_column all_columns[] = {
 	{"ipc", PLUMB_COLUMN_RATIO,
-	 "Of instructions, if cycles are counted, too: instructions per cycle.", IPC, column_value,
-	 NULL},
+	 "Of instructions, if cycles are counted, too: instructions per cycle.", .id = IPC,
+	 .value = column_value},
 	{"cpus", PLUMB_COLUMN_RATIO,
-	 "Of cpu-clock and task-clock: the CPUs that were used, on average.", CPUS, column_value,
-	 NULL},
+	 "Of cpu-clock and task-clock: the CPUs that were used, on average.", .id = CPUS,
+	 .value = column_value},
 };
 
 void rates_lay_out_columns(struct plumb_tool *tool)

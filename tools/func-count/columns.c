@@ -134,11 +134,11 @@ void survey_lay_out_columns(struct plumb_tool *tool)
 		"verdict",
 		PLUMB_COLUMN_TEXT,
 		"A recommendation based on the rate of the whole target.",
-		VERDICT,
-		column_value,
-		verdict_of};
+		.id = VERDICT,
+		.value = column_value,
+		.text = verdict_of};
 	static struct plumb_column columns[MECHANISMS + 3];
-	struct plumb_column share = {NULL, PLUMB_COLUMN_PERCENT, NULL, 0, column_value, NULL};
+	struct plumb_column share = {.kind = PLUMB_COLUMN_PERCENT, .value = column_value};
 	int kinds = 0, n = 0;
 
 	for (int kind = 0; kind < PLUMB_TARGET_KINDS; kind++)

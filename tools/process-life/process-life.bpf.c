@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process is recorded when its last thread exits.  Its CPU time is added when the kernel frees
- * its first thread, after its parent has waited for it: until then the kernel has not summed it up,
- * and lacks up to a tick of it.
+ * A process is recorded when its last thread exits.  That thread goes on for a while, as it frees
+ * the memory, and the kernel lacks up to a tick of its CPU time then.  So that is added when the
+ * kernel frees the first thread, after the parent has waited for it, or at a report before that,
+ * once no thread of the process runs any more.
  */
 #include "process-life.h"
 
@@ -10,10 +11,13 @@
 #include <plumb/bpf/core/lifecycle.bpf.h>
 #include <plumb/bpf/hist/hist.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
+#include <plumb/bpf/sched/sched-state.bpf.h>
 #include "arguments.bpf.h"
 
 #define PF_KTHREAD        0x00200000 /* include/linux/sched.h */
-#define SIGNAL_GROUP_EXIT 4          /* include/linux/sched/signal.h */
+#define EXIT_ZOMBIE       0x00000020
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h */
+#define ENOENT            2
 
 /* When the trace began, ns, CLOCK_MONOTONIC, set by the loader. */
 __u64 life_began = 0;
@@ -127,34 +131,90 @@ int process_exits(void *ctx __attribute__((unused)))
 	return 0;
 }
 
+/* --- CPU time --- */
+
+struct life_times {
+	__u64 cpu, user, system;
+};
+
+static __always_inline bool is_dead(struct task_struct *task)
+{
+	long state = bpf_core_field_exists(task->__state)
+			     ? BPF_CORE_READ(task, __state)
+			     : BPF_CORE_READ((struct task_struct___old *)task, state);
+
+	return state & TASK_DEAD && !BPF_CORE_READ(task, on_cpu);
+}
+
+/*
+ * Of a process whose threads run no more; false: one does, or the first one is just being reaped.
+ * The kernel adds the times of a thread to the sums of its process, and then has one thread less,
+ * when it reaps it; all others are reaped before the first one, LEADER.
+ */
+static __noinline bool read_times(struct life_times *t, struct task_struct *leader)
+{
+	struct signal_struct *signal = BPF_CORE_READ(leader, signal);
+	int threads = BPF_CORE_READ(signal, nr_threads);
+	__u64 first = BPF_CORE_READ(leader, se.sum_exec_runtime);
+
+	if (!t || threads > 1 || !is_dead(leader))
+		return false;
+	t->cpu = BPF_CORE_READ(signal, sum_sched_runtime);
+	t->user = BPF_CORE_READ(signal, utime);
+	t->system = BPF_CORE_READ(signal, stime);
+	if (!threads) { /* if it had no others, that of the first is all, with its last moments */
+		t->cpu = t->cpu > first ? t->cpu : first;
+		return true;
+	}
+	t->cpu += first;
+	t->user += BPF_CORE_READ(leader, utime);
+	t->system += BPF_CORE_READ(leader, stime);
+	return BPF_CORE_READ(leader, exit_state) == EXIT_ZOMBIE;
+}
+
+/*
+ * Adds the CPU time of the process with the first thread LEADER to its row, once: when the kernel
+ * frees that thread, or at a report before.
+ */
+static __always_inline int add_times(struct task_struct *leader)
+{
+	__u64 id = (__u64)leader;
+	__u32 cpu = bpf_get_smp_processor_id(), slot;
+	__u32 *at = bpf_map_lookup_elem(&life_ended, &id);
+	struct plumb_totals *totals;
+	struct life_times t = {};
+
+	if (!at || *at == NO_SLOT || !read_times(&t, leader))
+		return 0;
+	slot = *at;
+	*at = NO_SLOT; /* a deletion can fail (6.1: the map is busy) */
+	if (bpf_map_delete_elem(&life_ended, &id) == -ENOENT) /* it was added just now */
+		return 0;
+	totals = hist_totals(slot, cpu);
+	if (!totals)
+		return 0;
+	plumb_add(totals->counters[LIFE_CPU], t.cpu);
+	plumb_add(totals->counters[LIFE_USER], t.user);
+	plumb_add(totals->counters[LIFE_SYSTEM], t.system);
+	count(cpu, known);
+	return 0;
+}
+
 SEC("raw_tp/sched_process_free")
 int process_ends(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 cpu = bpf_get_smp_processor_id(), *slot;
-	__u64 id = (__u64)task, threads, first;
-	struct signal_struct *signal;
-	struct plumb_totals *totals;
+	__u64 id = ctx->args[0];
 
 	if (wants_arguments())
 		bpf_map_delete_elem(&life_executed, &id);
-	slot = bpf_map_lookup_elem(&life_ended, &id);
-	if (!slot || *slot == NO_SLOT)
-		return 0;
-	totals = hist_totals(*slot, cpu);
-	*slot = NO_SLOT; /* a deletion can fail (6.1: the map is busy) */
-	bpf_map_delete_elem(&life_ended, &id);
-	if (!totals)
-		return 0;
-	signal = BPF_CORE_READ(task, signal);
-	threads = BPF_CORE_READ(signal, sum_sched_runtime);
-	/* If it had no other threads, this is all, and has its last moments, too. */
-	first = BPF_CORE_READ(task, se.sum_exec_runtime);
-	plumb_add(totals->counters[LIFE_CPU], threads > first ? threads : first);
-	plumb_add(totals->counters[LIFE_USER], BPF_CORE_READ(signal, utime));
-	plumb_add(totals->counters[LIFE_SYSTEM], BPF_CORE_READ(signal, stime));
-	count(cpu, freed);
-	return 0;
+	return add_times((struct task_struct *)id);
+}
+
+/* Never attached: before a report the loader runs it for each process of life_ended. */
+SEC("raw_tp")
+int on_report(struct bpf_raw_tracepoint_args *ctx)
+{
+	return add_times((struct task_struct *)ctx->args[0]);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -8,6 +8,7 @@
 #include <plumb/guard/allowed.h>
 #include <plumb/kernel/map.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "process-life.h"
@@ -99,8 +100,9 @@ static double time_of_mode(int id, const struct plumb_report *r, const struct pl
 }
 
 static const struct plumb_column columns[] = {
-	{"cputime", PLUMB_COLUMN_TIME, "CPU time of the processes that the kernel has freed, ns.",
-	 .id = LIFE_CPU},
+	{"cputime", PLUMB_COLUMN_TIME,
+	 "CPU time of the processes, ns. Missing: it is known of none of them.", .id = LIFE_CPU,
+	 .zero_is_unknown = true},
 	{"user", PLUMB_COLUMN_TIME,
 	 "The part of it in user mode, as the kernel estimates it. Null: it has no sample.",
 	 .id = LIFE_USER, .value = time_of_mode},
@@ -124,7 +126,7 @@ static struct life_counts counts(void)
 		sum.threads += c->threads;
 		sum.before += c->before;
 		sum.kept += c->kept;
-		sum.freed += c->freed;
+		sum.known += c->known;
 		sum.unkept += c->unkept;
 	}
 	return sum;
@@ -132,7 +134,7 @@ static struct life_counts counts(void)
 
 static uint64_t without_cpu(const struct life_counts *c)
 {
-	return c->kept - c->freed + c->unkept;
+	return c->kept - c->known + c->unkept;
 }
 
 static void print_footer(FILE *out)
@@ -198,28 +200,49 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	return 0;
 }
 
+/* Adds the CPU time of processes that the kernel has not freed, such as zombies. */
+static void add_times(void)
+{
+	static uint64_t ids[256];
+	static uint32_t slots[256];
+	const int map = bpf_map__fd(programs->maps.life_ended);
+	const int program = bpf_program__fd(programs->progs.on_report);
+	uint64_t next, arguments[1];
+	LIBBPF_OPTS(bpf_test_run_opts, one, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+	void *from = NULL;
+	uint32_t n;
+
+	for (int err = 0; !err; from = &next) {
+		n = sizeof(ids) / sizeof(ids[0]);
+		err = bpf_map_lookup_batch(map, from, &next, ids, slots, &n, NULL);
+		for (uint32_t i = 0; i < n; i++) {
+			arguments[0] = ids[i];
+			bpf_prog_test_run_opts(program, &one);
+		}
+	}
+}
+
 #define PATIENCE (PLUMB_SECOND * 3 / 10)
 
-/*
- * The kernel frees a process some ms after its parent has waited for it.  Of zombies, which nobody
- * waits for, a report waits for each once.
- */
+/* The last thread of a process runs for a while after its exit is seen. */
 static void settle(const struct plumb_run *run)
 {
-	static uint64_t zombies;
 	const uint64_t until = plumb_now() + PATIENCE, kept = counts().kept;
-	uint64_t freed;
 
 	if (!programs->bss->life_began)
 		programs->bss->life_began = plumb_now();
-	while ((freed = counts().freed) + zombies < kept && plumb_now() < until)
+	while (counts().known < kept) {
+		add_times();
+		if (counts().known >= kept || plumb_now() >= until)
+			break;
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-	zombies = kept > freed ? kept - freed : 0;
+	}
 }
 
 static const char *const attached[] = {"process_ends", "process_exits", "process_executes",
 				       "process_begins", NULL};
 static const char *const vital[] = {"process_exits", NULL};
+static const char *const run_here[] = {"on_report", NULL};
 
 static const struct plumb_mechanism mechanisms[] = {
 	{
@@ -229,6 +252,7 @@ static const struct plumb_mechanism mechanisms[] = {
 		.misses_are_calls = true,
 		.vital = vital,
 		.programs = attached,
+		.test_runs = run_here,
 	},
 };
 

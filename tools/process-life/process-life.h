@@ -26,14 +26,13 @@ struct life_counts {
 	__u64 began, executed, threads; /* by traced threads */
 	__u64 before;                   /* recorded, and had begun before the trace */
 	__u64 kept;                     /* recorded, and in life_ended */
-	__u64 freed;                    /* of these: their CPU time is in their row */
+	__u64 known;                    /* of these: their CPU time is in their row */
 	__u64 unkept;                   /* recorded, and there was no room */
 	__u64 pad;
 };
 _Static_assert(sizeof(struct life_counts) == 64, "one cache line a CPU");
 
-/* Processes that have ended and that the kernel has not freed; the CPU time of those beyond is
- * lost. */
+/* Processes that have ended and whose CPU time is in no row yet; that of those beyond is lost. */
 #define LIFE_ENDED 65536
 
 /* The arguments of a program, each with a NUL behind it: the first bytes of them. */

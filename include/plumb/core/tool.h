@@ -168,11 +168,17 @@ struct plumb_column {
 	double (*value)(int id, const struct plumb_report *r, const struct plumb_row *row);
 	/* Of PLUMB_COLUMN_TEXT; VALUE is its order then.  NULL: the row has none. */
 	const char *(*text)(int id, const struct plumb_report *r, const struct plumb_row *row);
+	bool zero_is_unknown; /* of a counter: "-", and none in JSON */
 };
 
 static inline bool plumb_column_is_counter(const struct plumb_column *c)
 {
 	return !c->value && !c->text;
+}
+
+static inline bool plumb_column_is_unknown(const struct plumb_column *c, const uint64_t *counters)
+{
+	return c->zero_is_unknown && !counters[c->id];
 }
 
 /* For --help, --version and --about, and in every report. */

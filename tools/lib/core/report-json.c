@@ -117,9 +117,10 @@ static void add_own_columns(const struct plumb_report *r, const struct plumb_row
 			continue;
 		text = c->text ? c->text(c->id, r, row) : NULL;
 		set(j, c->name,
-		    plumb_column_is_counter(c) ? plumb_json_u64(row->counters[c->id])
-		    : c->text                  ? (text ? json_string(text) : json_null())
-					       : column_json(c, c->value(c->id, r, row)));
+		    plumb_column_is_unknown(c, row->counters) ? NULL
+		    : plumb_column_is_counter(c)              ? plumb_json_u64(row->counters[c->id])
+		    : c->text ? (text ? json_string(text) : json_null())
+			      : column_json(c, c->value(c->id, r, row)));
 	}
 }
 

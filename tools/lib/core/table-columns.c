@@ -193,9 +193,10 @@ double plumb_table_value(struct plumb_table *t, const struct plumb_shown *c,
 	case PLUMB_FIGURE_PERCENTILE:
 		return plumb_percentile(&row->dist, t->r->run->options.percentiles[c->index].p);
 	case PLUMB_FIGURE_OWN:
-		return plumb_column_is_counter(c->own) ? (double)row->counters[c->own->id]
-		       : c->own->value                 ? c->own->value(c->own->id, t->r, row)
-						       : 0;
+		return plumb_column_is_unknown(c->own, row->counters) ? NAN
+		       : plumb_column_is_counter(c->own) ? (double)row->counters[c->own->id]
+		       : c->own->value                   ? c->own->value(c->own->id, t->r, row)
+							 : 0;
 	case PLUMB_FIGURE_PART:
 		return t->r->run->tool->measure.split_by->share(t->r->run, row, c->index);
 	case PLUMB_FIGURE_FIELD:
