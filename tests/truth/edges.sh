@@ -75,6 +75,17 @@ run() {
 	hung hang-4 127.0.0.1
 	also hung hang-6 ::1
 	hung hang-abstract abstract
+	start share edges share 127.0.0.1
+	attach share-own -p "$pid"
+	attach share-both -p "$pid,$(pgrep -P "$pid")"
+	attached
+	open_gate share go
+	await 30 [ -e share.gates/done ]
+	detach share-own share-both
+	open_gate share end
+	finish share "$pid"
+	# The modules that show what listens are not in emulated machines.
+	[ ! -e /modules ] || : >hidden
 	start crowd edges crowd abstract
 	attach crowded -p "$pid" -b listener
 	go crowd
@@ -209,6 +220,37 @@ check_hung() {
 		--slurpfile truth "$1.truth"
 }
 
+# check_drops NAME LISTENER - of a listener that accepts none
+check_drops() {
+	everything || [[ -e $1.status ]] || return 0
+	[[ "$(cat "$1.status")" != 77 ]] || return 0
+	evidence "$1-own.json" "$1-own.err" "$1.truth"
+	if [[ -e hidden ]]; then
+		holds "$1: drops of single listeners are not known here" "$1-own.json" '$last.listeners_with_drops == null'
+		return
+	fi
+	holds "$1: of which listener and process they are, though it accepts none" "$1-own.json" '$truth[0] as $t
+		| $t.calls[-1].ListenDrops > 0 and ($last.listeners_with_drops | map([.listener, .pid, .comm, .drops, .waiting, .backlog]))
+			== [[$listener, $t.pid, "edges", $t.calls[-1].ListenDrops, 3, 2]]' --slurpfile truth "$1.truth" --arg listener "$2"
+	holds "... and none of another process" "$1-other.json" '$last.listeners_with_drops == []'
+}
+
+# Two processes listen at one port.
+check_share() {
+	unable_here share && return
+	evidence share-own.json share-own.err share-both.json share.truth
+	if [[ -e hidden ]]; then
+		holds "share: drops of single listeners are not known here" share-own.json '$last.listeners_with_drops == null'
+		return
+	fi
+	holds "two listeners of one port: each with its drops and its process, together as the kernel counts them" share-both.json '$truth[0] as $t
+		| $last.listeners_with_drops | length == 2 and (map(.inode) | unique | length) == 2
+		and (map({(.comm): .pid}) | add) == {edges: $t.pid, "edges-other": $t.calls[-1].other}
+		and all(.[]; .listener == "127.0.0.1:7600" and .drops > 0 and .waiting == 3 and .backlog == 2)
+		and (map(.drops) | add) == $t.calls[-1].ListenDrops' --slurpfile truth share.truth
+	holds "... -p: that of this one" share-own.json '$last.listeners_with_drops | map(.comm) == ["edges"]'
+}
+
 check_crowded() {
 	[[ -e crowd.status ]] || return 0
 	unable_here crowd && return
@@ -241,6 +283,9 @@ check() {
 	check_hung hang-4 127.0.0.1:7400 3 1
 	check_hung hang-6 '[::1]:7400' 3 1
 	check_hung hang-abstract "$abstract" 2 0
+	check_drops hang-4 127.0.0.1:7400
+	check_drops hang-6 '[::1]:7400'
+	check_share
 	check_crowded "$abstract"
 	check_overflow accept-4 127.0.0.1:7200
 	check_overflow accept-6 '[::1]:7200'

@@ -27,6 +27,9 @@ const char usage[] =
 	"the "
 	"first\n"
 	"           before the gate ready; they wait at the gate end\n"
+	"  share    40 connections to two listeners of one port, one of another process, with a "
+	"backlog of\n"
+	"           2 each, that accept none; they wait at the gate end\n"
 	"  crowd    6 threads, each 100 connections to one listener with a backlog of 2\n"
 	"  storm    8 threads, each 500 connections to a listener of its own, which it accepts\n"
 	"What the kernel counts in that namespace is in the report.\n"
@@ -186,6 +189,49 @@ static void hang(void)
 	json_length--;
 }
 
+static void listen_beside(void)
+{
+	const int one = 1, fd = new_socket(0);
+
+	((struct sockaddr_in *)&at)->sin_port = htons(7600);
+	checked(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)), "SO_REUSEPORT");
+	checked(bind(fd, (void *)&at, at_length), "bind");
+	checked(listen(fd, 2), "listen");
+}
+
+/* Another process listens at the same address and port; neither accepts any. */
+static pid_t other;
+
+static void share_before(void)
+{
+	bool *listens = shared_memory(sizeof(*listens));
+
+	other = fork_or_die();
+	if (!other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		rename_self("edges-other");
+		listen_beside();
+		__atomic_store_n(listens, true, __ATOMIC_SEQ_CST);
+		for (;;)
+			pause();
+	}
+	listen_beside();
+	while (!__atomic_load_n(listens, __ATOMIC_SEQ_CST))
+		pause_ms(1);
+}
+
+static void share(void)
+{
+	for (int i = 0; i < 40; i++)
+		begin_connect(new_socket(SOCK_NONBLOCK));
+	pause_ms(100);
+	reached("done");
+	gate("end");
+	put_plain_row("connect", 0, 0);
+	json_length--;
+	put(",\"other\":%d", other);
+}
+
 static void *connect_in_crowd(void *end)
 {
 	(void)end;
@@ -247,7 +293,8 @@ static const struct {
 	{"lose", lose, .closed = false},           {"random", lose_randomly, .closed = false},
 	{"copies", lose_answers, .closed = false}, {"connect", connect_each, .closed = true},
 	{"accept", accept_each, .closed = true},   {"hang", hang, .before = hang_before},
-	{"crowd", crowd, .closed = false},         {"storm", storm, .closed = false},
+	{"share", share, .before = share_before},  {"crowd", crowd, .closed = false},
+	{"storm", storm, .closed = false},
 };
 
 static void set_address(const char *text)

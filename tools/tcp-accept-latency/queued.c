@@ -139,20 +139,18 @@ static const struct plumb_net_socket *listener_of(const struct accept_state *s, 
 	return best;
 }
 
-/* The process that has the socket INODE open, one of -p if there are any; 0: not known. */
-static uint32_t holder_of(uint64_t inode, const struct plumb_options *o)
+void queued_find_holder(uint64_t inode, const struct plumb_options *o, struct plumb_peer *peer)
 {
 	const struct plumb_descriptor d = {
 		.kind = PLUMB_DESCRIPTOR_SOCKET, .family = AF_UNIX, .peer_inode = inode};
-	struct plumb_peer peer = {};
 	uint32_t i = 0;
 
 	do
-		if (plumb_peer_find(&d, 0, o->n_pids ? o->pids[i] : 0, &peer) &&
-		    (!o->n_pids || peer.pid == o->pids[i]))
-			return peer.pid;
+		if (plumb_peer_find(&d, 0, o->n_pids ? o->pids[i] : 0, peer) &&
+		    (!o->n_pids || peer->pid == o->pids[i]))
+			return;
 	while (++i < o->n_pids);
-	return 0;
+	peer->pid = 0;
 }
 
 /* --- connections --- */
@@ -179,6 +177,7 @@ static void list(const struct accept_state *s, const struct plumb_options *o,
 {
 	struct queued q = {.state = *s, .pid = s->pid};
 	const struct plumb_net_socket *l = NULL;
+	struct plumb_peer holder = {};
 	bool alone = false;
 
 	if (s->family != AF_UNIX) {
@@ -188,7 +187,9 @@ static void list(const struct accept_state *s, const struct plumb_options *o,
 	if (l) {
 		q.is_known = true;
 		memcpy(&q.listener, l->local, sizeof(q.listener));
-		q.pid = alone ? holder_of(l->inode, o) : 0;
+		if (alone)
+			queued_find_holder(l->inode, o, &holder);
+		q.pid = holder.pid;
 	}
 	if (!is_selected(&q, o) || (!s->start && !l) || n_listed == 2 * ACCEPT_STATES)
 		return;

@@ -7,6 +7,7 @@
 
 #include <plumb/core/inflight.h>
 #include <plumb/core/options.h>
+#include <plumb/syscalls/peers.h>
 
 #include "tcp-accept-latency.h"
 
@@ -25,3 +26,6 @@ void queued_read(const struct plumb_run *run, struct plumb_flights *to);
 
 /* By plumb_flight.what. */
 const struct queued *queued_at(uint64_t what);
+
+/* Of the process that has the socket INODE open, one of -p if there are any; pid 0: not known. */
+void queued_find_holder(uint64_t inode, const struct plumb_options *o, struct plumb_peer *peer);

@@ -17,6 +17,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "drops.h"
 #include "queued.h"
 #include "tcp-accept-latency.h"
 
@@ -99,30 +100,74 @@ static int prepare(struct plumb_options *o)
 	net_counter_begin(&overflows, o);
 	net_counter_begin(&drops, o);
 	queued_prepare(o);
+	drops_prepare(o);
 	return 0;
 }
 
+static const struct plumb_options *selected;
+
 static void settle(const struct plumb_run *run)
 {
-	(void)run;
+	selected = &run->options;
 	net_counter_settle(&overflows);
 	net_counter_settle(&drops);
+	drops_settle(selected);
+}
+
+static void print_drops(FILE *out, const struct listening *l)
+{
+	char text[TCP_ADDRESS_TEXT + 8], holder[PLUMB_COMM_LEN + 16] = "";
+
+	if (l->holder.pid)
+		snprintf(holder, sizeof(holder), " of %s[%u]", l->holder.comm, l->holder.pid);
+	fprintf(out, "    %s%s: %u dropped, %u waiting, backlog %u\n",
+		format_endpoint(&l->address, l->port, text, sizeof(text)), holder,
+		l->drops - l->before, l->waiting, l->backlog);
 }
 
 static void print_footer(FILE *out)
 {
 	const int64_t n = net_counter_grown(&overflows);
+	const struct listening *l = NULL;
 	char whose[64];
 
 	if (n >= 0)
 		fprintf(out, "of %s: ListenOverflows %" PRId64 ", ListenDrops %" PRId64 "\n",
 			net_counter_whose(&overflows, whose, sizeof(whose)), n,
 			net_counter_grown(&drops));
+	while ((l = drops_next(l, selected)))
+		print_drops(out, l);
+}
+
+static json_t *drops_json(const struct plumb_options *o)
+{
+	char text[TCP_ADDRESS_TEXT + 8];
+	const struct listening *l = NULL;
+	json_t *listed = json_array();
+
+	while ((l = drops_next(l, o))) {
+		json_t *j = json_object();
+
+		json_object_set_new(
+			j, "listener",
+			json_string(format_endpoint(&l->address, l->port, text, sizeof(text))));
+		json_object_set_new(j, "inode", plumb_json_u64(l->inode));
+		json_object_set_new(j, "pid",
+				    l->holder.pid ? plumb_json_u64(l->holder.pid) : json_null());
+		json_object_set_new(j, "comm",
+				    l->holder.pid ? plumb_json_text(l->holder.comm) : json_null());
+		json_object_set_new(j, "drops", plumb_json_u64(l->drops - l->before));
+		json_object_set_new(j, "waiting", plumb_json_u64(l->waiting));
+		json_object_set_new(j, "backlog", plumb_json_u64(l->backlog));
+		json_array_append_new(listed, j);
+	}
+	return listed;
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
 {
-	(void)r;
+	json_object_set_new(json, "listeners_with_drops",
+			    drops_are_known() ? drops_json(&r->run->options) : json_null());
 	json_object_set_new(json, "listen_overflows", net_counter_json(&overflows));
 	json_object_set_new(json, "listen_drops", net_counter_json(&drops));
 }
