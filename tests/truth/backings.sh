@@ -45,7 +45,7 @@ run() {
 		finish backings "$pid"
 		return
 	fi
-	attach otherwise -p "$pid" -b comm
+	attach otherwise -p "$pid" -b comm,syscall
 	attached
 	open_gate backings go
 	await 60 [ -e backings.gates/done ]

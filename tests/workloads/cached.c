@@ -7,10 +7,8 @@
  * what has come besides was read ahead.  Which pages these are, and what becomes of them,
  * mincore(2) says.
  */
-#include "userfault.h"
+#include "cached.h"
 #include <sys/sendfile.h>
-
-#define SYS_CACHESTAT 451 /* include/uapi/asm-generic/unistd.h */
 
 const char usage[] =
 	"Usage: cached THREADS|held\n"
@@ -21,119 +19,20 @@ const char usage[] =
 	"\n"
 	"held: a read does not end until the gate leave; its gates: ready, go, done.\n";
 
-#define SIZE  (8UL << 20)
-#define CALLS 101
-#define PAGES (SIZE / 4096) /* at most */
-
-/* In this order. */
-enum kind {
-	MAPPED,
-	SEQUENTIAL,
-	PAIR,
-	RANDOM,
-	VECTOR,
-	SENDFILE,
-	SPLICE,
-	DIRECT,
-	END,
-	WRITE,
-	SPLICED_OUT,
-	APPEND,
-	KINDS
-};
-
-static const char *const names[KINDS] = {"k-mapped", "k-sequential", "k-pair",        "k-random",
-					 "k-vector", "k-sendfile",   "k-splice",      "k-direct",
-					 "k-end",    "k-write",      "k-spliced-out", "k-append"};
-
-struct worker {
-	pthread_t thread;
-	pid_t tid;
-	unsigned int number, seed;
-	int fd, direct, append, null, pipe[2];
-	char *buffer, *map;
-	unsigned char is_in[PAGES];
-	unsigned char
-		ahead[PAGES]; /* 1 + the kind of the call that read it ahead; 0: used, or not */
-	uint64_t pair;        /* the page that was read last */
-	uint64_t mapped;      /* pages that page faults added */
-	struct {
-		uint64_t count, hits, misses, ahead, unused, pending;
-	} kinds[KINDS];
-};
-
-static pthread_barrier_t all;
-static uint64_t page; /* bytes */
-
-/* Pages of the file that are in the page cache; N 0: up to its end. */
-static uint64_t cached(struct worker *w, uint64_t at, uint64_t n)
-{
-	const uint64_t range[2] = {at, n};
-	uint64_t figures[5];
-
-	if (syscall(SYS_CACHESTAT, w->fd, range, figures, 0)) {
-		fprintf(stderr, "cachestat: %s\n", strerror(errno));
-		exit(WORKLOAD_SKIP);
-	}
-	return figures[0];
-}
-
-static uint64_t any(struct worker *w, uint64_t below)
-{
-	return rand_r(&w->seed) % below;
-}
-
-#define OUTSIDE KINDS
-
-/*
- * Finds out what has changed since, by a call of KIND of N pages from FIRST on; returns how many
- * pages have come besides.
- */
-static uint64_t look(struct worker *w, unsigned int kind, uint64_t first, uint64_t n)
-{
-	unsigned char now[PAGES];
-	uint64_t in, i, besides = 0;
-
-	do { /* what is being read is in the page cache, but not yet in memory */
-		if (mincore(w->map, SIZE, now))
-			die("mincore: %s", strerror(errno));
-		for (i = in = 0; i < SIZE / page; i++)
-			in += now[i] & 1;
-	} while (in != cached(w, 0, SIZE) && !usleep(100));
-	for (i = 0; i < SIZE / page; i++) {
-		if (!(now[i] & 1)) {
-			if (w->ahead[i])
-				w->kinds[w->ahead[i] - 1].unused++;
-			w->ahead[i] = 0;
-		} else if (kind != OUTSIDE && i >= first && i < first + n) {
-			w->ahead[i] = 0;
-		} else if (!w->is_in[i]) {
-			w->ahead[i] = kind == OUTSIDE ? 0 : kind + 1;
-			besides++;
-		}
-		w->is_in[i] = now[i] & 1;
-	}
-	return besides;
-}
-
-/* All pages are read by page faults. */
-static void touch(struct worker *w)
-{
-	const uint64_t before = cached(w, 0, 0);
-	volatile char *map = w->map;
-
-	for (uint64_t at = 0; at < SIZE; at += page)
-		(void)map[at];
-	w->mapped += cached(w, 0, 0) - before;
-	memset(w->ahead, 0, sizeof(w->ahead));
-	/* Pages that are mapped cannot be dropped. */
-	if (madvise(w->map, SIZE, MADV_DONTNEED))
-		die("madvise: %s", strerror(errno));
-}
-
 static ssize_t drained(struct worker *w, ssize_t n)
 {
 	return n < 0 ? n : read(w->pipe[0], w->buffer, n);
+}
+
+static ssize_t copied(struct worker *w, uint64_t at, uint64_t n)
+{
+	off_t from = at, to = at;
+
+	if (n % 2)
+		return copy_file_range(w->fd, &from, w->copy, &to, n, 0);
+	lseek(w->fd, at, SEEK_SET);
+	lseek(w->copy, at, SEEK_SET);
+	return copy_file_range(w->fd, NULL, w->copy, NULL, n, 0);
 }
 
 static ssize_t call(struct worker *w, enum kind kind, uint64_t at, uint64_t n)
@@ -163,6 +62,11 @@ static ssize_t call(struct worker *w, enum kind kind, uint64_t at, uint64_t n)
 		return pwrite(w->fd, w->buffer, n, at);
 	case APPEND:
 		return write(w->append, w->buffer, n);
+	case COPY:
+		return copied(w, at, n);
+	case FAULTED:
+		(void)*(volatile char *)(w->map + at);
+		return n;
 	case DIRECT:
 		return pread(w->direct, w->buffer, 65536, at & -65536);
 	default:
@@ -182,6 +86,9 @@ static uint64_t place(struct worker *w, enum kind kind, uint64_t *n)
 		*n = page;
 		w->pair = w->kinds[kind].count % 2 ? w->pair + page : at & -page;
 		return w->pair;
+	case FAULTED:
+		*n = page;
+		return at & -page;
 	case SEQUENTIAL:
 		*n = 1 + any(w, 70000);
 		return lseek(w->fd, 0, SEEK_CUR);
@@ -200,6 +107,15 @@ static uint64_t place(struct worker *w, enum kind kind, uint64_t *n)
 	}
 }
 
+/* How many pages of the file that is copied to are in memory; some are removed now and then. */
+static uint64_t copy_is_in(struct worker *w, uint64_t at, uint64_t n)
+{
+	if (!any(w, 3) && (fsync(w->copy) || posix_fadvise(w->copy, any(w, SIZE) & -page, SIZE / 4,
+							   POSIX_FADV_DONTNEED)))
+		die("fsync: %s", strerror(errno));
+	return cached_of(w->copy, at, n);
+}
+
 static void one(struct worker *w, enum kind kind)
 {
 	uint64_t hits = 0, pages, at, n;
@@ -213,6 +129,11 @@ static void one(struct worker *w, enum kind kind)
 	look(w, OUTSIDE, 0, 0);
 	if (kind == APPEND)
 		hits = cached(w, at, n);
+	if (kind == COPY) { /* of the other file, of which it is a call of its own */
+		hits = copy_is_in(w, at, n);
+		w->kinds[kind].count++;
+		w->kinds[kind].misses += pages;
+	}
 	for (uint64_t i = at / page; i < at / page + pages && i < SIZE / page; i++)
 		hits += w->is_in[i];
 	done = call(w, kind, at, n);
@@ -225,30 +146,49 @@ static void one(struct worker *w, enum kind kind)
 	w->kinds[kind].hits += hits;
 	w->kinds[kind].misses += pages - hits;
 	w->kinds[kind].ahead += look(w, kind, at / page, pages);
+	if (kind == FAULTED)
+		use_mapped(w);
 	if (kind == MAPPED && w->kinds[kind].count % 20 == 0)
 		touch(w);
+}
+
+/* A file of which nothing is in memory. */
+static int make_file(struct worker *w, const char *what)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s-%u.data", what, w->number);
+	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	for (uint64_t at = 0; at < SIZE; at += 1 << 20)
+		if (pwrite(fd, w->buffer, 1 << 20, at) != 1 << 20)
+			die("%s: %s", name, strerror(errno));
+	/* Pages that are dirty cannot be dropped. */
+	if (fsync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
+		die("%s: %s", name, strerror(errno));
+	return fd;
 }
 
 static void make(struct worker *w)
 {
 	char name[64];
 
+	w->buffer = aligned_alloc(4096, 1 << 20);
+	if (!w->buffer)
+		die("no memory");
+	memset(w->buffer, 7, 1 << 20);
+	w->fd = make_file(w, "cached");
+	w->copy = make_file(w, "copy");
+	snprintf(name, sizeof(name), "copy-%u.data", w->number);
+	unlink(name);
 	snprintf(name, sizeof(name), "cached-%u.data", w->number);
-	w->fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	w->append = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
 	w->direct = open(name, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	w->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	w->buffer = aligned_alloc(4096, 1 << 20);
+	w->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	w->map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, w->fd, 0);
-	if (w->fd < 0 || w->append < 0 || w->direct < 0 || w->null < 0 || !w->buffer ||
+	if (w->append < 0 || w->direct < 0 || w->null < 0 || w->pagemap < 0 ||
 	    w->map == MAP_FAILED || pipe2(w->pipe, O_CLOEXEC))
-		die("%s: %s", name, strerror(errno));
-	memset(w->buffer, 7, 1 << 20);
-	for (uint64_t at = 0; at < SIZE; at += 1 << 20)
-		if (pwrite(w->fd, w->buffer, 1 << 20, at) != 1 << 20)
-			die("%s: %s", name, strerror(errno));
-	/* Pages that are dirty cannot be dropped. */
-	if (fsync(w->fd) || posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED))
 		die("%s: %s", name, strerror(errno));
 	cached(w, 0, 0);
 	unlink(name);

@@ -7,25 +7,8 @@
 #include "cache-hit.h"
 #include <plumb/bpf/core/types.h>
 
-#define CACHE_RUNS 8 /* a power of two */
+#include "state.bpf.h"
 
-struct cache_thread {
-	__u64 fd;       /* as syscall_key.fd */
-	__u64 file;     /* struct file */
-	__u64 mapping;  /* struct address_space, whose pages are counted; 0: O_DIRECT */
-	__u64 position; /* at which the call begins, bytes */
-	__u64 first,
-		last; /* pages that are asked for; of buffers of unknown length the last is ~0 */
-	/* The last runs of pages that were added, high not included, and those before them. */
-	struct {
-		__u64 low, high;
-	} runs[CACHE_RUNS];
-	__u64 n_runs, missed, ahead;
-	__u64 offset; /* where in memory the position is that the call updates; 0: none */
-	__u64 pages;  /* of the mapping, when the call begins */
-	__u32 tmpfs;
-	__u32 unseen; /* it is not known whose pages they are */
-};
 #define PLUMB_THREAD_OWN cache_thread
 #define PLUMB_KEY        struct syscall_key
 #include <plumb/bpf/key/key.bpf.h>
@@ -34,6 +17,7 @@ struct cache_thread {
 #include <plumb/bpf/core/exit.bpf.h>
 #include "ahead.bpf.h"
 #include "call.bpf.h"
+#include "folio.bpf.h"
 
 static __always_inline __u64 smaller(__u64 a, __u64 b)
 {
@@ -51,33 +35,35 @@ static __always_inline __u64 behind(__u64 last)
 }
 
 /* The slot of a call's key; 0 is [other]. */
-static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct *task, __u32 error,
-				       __u32 cpu)
+static __always_inline __u32 call_slot(struct call_thread *t, struct task_struct *task, __u64 call,
+				       __u64 fd, __u32 error, __u32 cpu)
 {
 	struct syscall_key key = {};
 	struct plumb_cached_slot *cached;
-	__u64 var = plumb_config.by & PLUMB_BY_SYSCALL ? t->call : 0;
+	__u64 var = plumb_config.by & PLUMB_BY_SYSCALL ? call : 0;
 
 	if (plumb_config.by & PLUMB_BY_CPU)
 		var |= (__u64)cpu << 45;
 	if (plumb_config.by & PLUMB_BY_ERRNO)
 		var |= (__u64)error << 33;
 	if (plumb_config.by & PLUMB_BY_FD)
-		var ^= t->own.fd;
+		var ^= fd;
 	cached = key_cached(t, var);
 	if (cached->valid && cached->var == var)
 		return cached->slot;
 	key_who(&key.who, t, task, cpu);
 	if (plumb_config.by & PLUMB_BY_SYSCALL) {
-		key.nr = t->call;
-		key.abi = t->call >> 32;
+		key.nr = call;
+		key.abi = call >> 32;
 	}
 	if (plumb_config.by & PLUMB_BY_ERRNO)
 		key.error = error;
 	if (plumb_config.by & PLUMB_BY_FD)
-		key.fd = t->own.fd;
+		key.fd = fd;
 	return key_slot(cached, var, &key);
 }
+
+#include "fault.bpf.h"
 
 /* How many pages [A_LOW, A_HIGH) and [B_LOW, B_HIGH) have in common. */
 static __always_inline __u64 common(__u64 a_low, __u64 a_high, __u64 b_low, __u64 b_high)
@@ -117,64 +103,26 @@ static __always_inline void syscall_enters(struct task_struct *task, __u32 nr,
 	t->start = bpf_ktime_get_ns();
 }
 
-/* As up to 6.5. */
-struct folio___old {
-	unsigned char _folio_order;
-} __attribute__((preserve_access_index));
-
-/* As before 5.16; the members have other names later. */
-struct page___old {
-	struct address_space *mapping;
-	unsigned long index;
-} __attribute__((preserve_access_index));
-
-/* The page, or from 5.16 on the folio, that was added. */
-static __always_inline void folio_read(const void *address, __u64 *mapping, __u64 *index,
-				       __u64 *pages)
-{
-	const struct folio *folio = address;
-	__u64 flags = 0;
-
-	*pages = 1;
-	if (!bpf_core_type_exists(struct folio)) {
-		*mapping = (__u64)BPF_CORE_READ((struct page___old *)address, mapping);
-		*index = BPF_CORE_READ((struct page___old *)address, index);
-		return;
-	}
-	*mapping = (__u64)BPF_CORE_READ(folio, mapping);
-	*index = BPF_CORE_READ(folio, index);
-	/* The first member, which from 6.18 on is a struct. */
-	bpf_probe_read_kernel(&flags, sizeof(flags), address);
-	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
-		return;
-	if (bpf_core_field_exists(struct folio___old, _folio_order))
-		*pages = 1ULL << (BPF_CORE_READ((struct folio___old *)folio, _folio_order) & 63);
-	else if (bpf_core_field_exists(struct folio, _flags_1))
-		*pages = 1ULL << (BPF_CORE_READ(folio, _flags_1) & 63);
-}
-
 /* Behind the pages that are asked for.  Of buffers of unknown length all may be ahead. */
-static __always_inline __u64 asked_end(const struct cache_thread *own)
+static __always_inline __u64 asked_end(const struct cache_file *f)
 {
-	return own->last == ~0ULL ? own->first : own->last + 1;
+	return f->last == ~0ULL ? f->first : f->last + 1;
 }
 
 /* Not inlined: a key is on its stack. */
-static __noinline int mark_ahead(struct call_thread *t, __u64 low, __u64 high)
+static __noinline int mark_ahead(struct call_thread *t, struct cache_file *f, __u64 low, __u64 high)
 {
-	struct cache_thread *own;
 	__u64 end;
 	__u32 row;
 
-	if (!t)
+	if (!t || !f)
 		return 0;
-	own = &t->own;
-	end = asked_end(own);
-	if (low >= own->first && high <= end)
+	end = asked_end(f);
+	if (low >= f->first && high <= end)
 		return 0;
-	row = 1 + call_slot(t, current_task(), 0, bpf_get_smp_processor_id());
-	ahead_mark(own->mapping, low, smaller(high, own->first), row);
-	ahead_mark(own->mapping, larger(low, end), high, row);
+	row = 1 + call_slot(t, current_task(), t->call, f->fd, 0, bpf_get_smp_processor_id());
+	ahead_mark(f->mapping, low, smaller(high, f->first), row);
+	ahead_mark(f->mapping, larger(low, end), high, row);
 	return 0;
 }
 
@@ -189,39 +137,64 @@ static __always_inline void added_elsewhere(struct task_struct *task, __u64 page
 		plumb_add(cache_elsewhere[cpu & (PLUMB_LEDGERS - 1)], pages);
 }
 
+/* The file of the call that the thread is in to whose MAPPING the page INDEX belongs; NULL: none.
+ */
+static __always_inline struct cache_file *file_with(struct call_thread *t, __u64 mapping,
+						    __u64 index)
+{
+	struct cache_file *to = &t->own.to;
+
+	if (!t->start)
+		return NULL;
+	if (mapping == to->mapping &&
+	    (mapping != t->own.mapping || (index >= to->first && index <= to->last)))
+		return to;
+	return mapping == t->own.mapping ? (struct cache_file *)&t->own : NULL;
+}
+
+static __always_inline void file_adds(struct cache_file *f, __u64 index, __u64 pages)
+{
+	__u64 i = f->n_runs - 1, in;
+
+	if (f->n_runs && f->runs[i & (CACHE_RUNS - 1)].high == index) {
+		f->runs[i & (CACHE_RUNS - 1)].high += pages;
+		return;
+	}
+	i = f->n_runs & (CACHE_RUNS - 1);
+	if (f->n_runs >= CACHE_RUNS) {
+		in = common(f->runs[i].low, f->runs[i].high, f->first, behind(f->last));
+		f->missed += in;
+		f->ahead += f->runs[i].high - f->runs[i].low - in;
+	}
+	f->runs[i].low = index;
+	f->runs[i].high = index + pages;
+	f->n_runs++;
+}
+
 SEC("raw_tp/mm_filemap_add_to_page_cache")
 int page_added(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = current_task();
-	__u64 mapping, index, pages, in, i;
-	struct cache_thread *own;
+	__u64 mapping, index, pages;
 	struct call_thread *t;
+	struct cache_file *f;
 
 	if (!filter_thread(task))
 		return 0;
 	t = inflight_get(task);
 	folio_read((void *)ctx->args[0], &mapping, &index, &pages);
-	if (!t || !t->start || mapping != t->own.mapping) {
+	if (t && is_in_fault(&t->own.fault, mapping, task)) {
+		fault_adds(&t->own.fault, index, index + pages);
+		return 0;
+	}
+	f = t ? file_with(t, mapping, index) : NULL;
+	if (!f) {
 		added_elsewhere(task, pages);
 		return 0;
 	}
-	own = &t->own;
-	if (!((call_kind(t->call) - 1) & CACHE_WRITE))
-		mark_ahead(t, index, index + pages);
-	i = own->n_runs - 1;
-	if (own->n_runs && own->runs[i & (CACHE_RUNS - 1)].high == index) {
-		own->runs[i & (CACHE_RUNS - 1)].high += pages;
-		return 0;
-	}
-	i = own->n_runs & (CACHE_RUNS - 1);
-	if (own->n_runs >= CACHE_RUNS) {
-		in = common(own->runs[i].low, own->runs[i].high, own->first, behind(own->last));
-		own->missed += in;
-		own->ahead += own->runs[i].high - own->runs[i].low - in;
-	}
-	own->runs[i].low = index;
-	own->runs[i].high = index + pages;
-	own->n_runs++;
+	if (f != &t->own.to && !((call_kind(t->call) - 1) & CACHE_WRITE))
+		mark_ahead(t, f, index, index + pages);
+	file_adds(f, index, pages);
 	return 0;
 }
 
@@ -248,7 +221,10 @@ int page_removed(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/mm_filemap_map_pages")
 int pages_mapped(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (ahead_any && filter_thread(current_task()))
+	if (!filter_thread(current_task()))
+		return 0;
+	fault_seen(ctx->args[0], ANY_PAGE);
+	if (ahead_any)
 		ahead_set(ctx->args[0], ctx->args[1], ctx->args[2] + 1, AHEAD_USED);
 	return 0;
 }
@@ -256,77 +232,81 @@ int pages_mapped(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/mm_filemap_fault")
 int page_faults(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (ahead_any && filter_thread(current_task()))
+	if (!filter_thread(current_task()))
+		return 0;
+	fault_seen(ctx->args[0], ctx->args[1]);
+	if (ahead_any)
 		ahead_set(ctx->args[0], ctx->args[1], ctx->args[1] + 1, AHEAD_USED);
 	return 0;
 }
 
 /* --- ends of calls --- */
 
-/* Calls on files of overlayfs whose pages are not known; by CPU. */
+/* Calls whose pages are not known: on files of overlayfs, and copies by file systems; by CPU. */
 __u64 cache_unseen[PLUMB_LEDGERS] = {};
+__u64 cache_copied[PLUMB_LEDGERS] = {};
 
 /* Of the pages [FIRST, END) of a call on tmpfs. */
-static __always_inline void count_tmpfs(const struct cache_thread *own, __u32 kind, __u64 first,
+static __always_inline void count_tmpfs(const struct cache_file *f, __u32 kind, __u64 first,
 					__u64 end, struct plumb_totals *totals)
 {
-	const struct address_space *mapping = (void *)own->mapping;
+	const struct address_space *mapping = (void *)f->mapping;
 	__u64 now = BPF_CORE_READ(mapping, nrpages), pages = end - first, missed;
 
 	if (!(kind & CACHE_WRITE))
 		pages -= tmpfs_holes(mapping, first, end);
-	missed = smaller(now > own->pages ? now - own->pages : 0, pages);
+	missed = smaller(now > f->pages ? now - f->pages : 0, pages);
 	plumb_add(totals->counters[CACHE_HITS], pages - missed);
 	plumb_add(totals->counters[CACHE_MISSES], missed);
 }
 
 /* Where the call began, of which RET > 0 bytes were read or written. */
-static __always_inline void find_position(struct cache_thread *own, __u32 kind, long ret)
+static __always_inline void find_position(struct cache_file *f, __u32 kind, long ret)
 {
-	const struct file *file = (void *)own->file;
+	const struct file *file = (void *)f->file;
 
-	if (own->offset) {
-		bpf_probe_read_user(&own->position, sizeof(own->position), (void *)own->offset);
-		own->position -= ret;
+	if (f->offset) {
+		bpf_probe_read_user(&f->position, sizeof(f->position), (void *)f->offset);
+		f->position -= ret;
 	} else if (!(kind & CACHE_POSITION)) {
-		own->position = BPF_CORE_READ(file, f_pos) - ret;
+		f->position = BPF_CORE_READ(file, f_pos) - ret;
 	}
 }
 
 /* Of a call on a file with pages; ROW: 1 + its slot. */
-static __always_inline void count_pages(struct cache_thread *own, __u32 kind, long ret, __u32 row,
+static __always_inline void count_pages(struct cache_file *f, __u32 kind, long ret, __u32 row,
 					struct plumb_totals *totals)
 {
-	const struct address_space *mapping = (void *)own->mapping;
-	__u64 first = own->first, end = own->first, missed, in;
+	const struct address_space *mapping = (void *)f->mapping;
+	__u64 first = f->first, end = f->first, missed, in;
 	__u32 i;
 
 	if (ret > 0) {
-		find_position(own, kind, ret);
-		first = own->position >> page_bits;
-		end = ((own->position + ret - 1) >> page_bits) + 1;
+		find_position(f, kind, ret);
+		first = f->position >> page_bits;
+		end = ((f->position + ret - 1) >> page_bits) + 1;
 	}
-	if (own->tmpfs) {
-		count_tmpfs(own, kind, first, end, totals);
+	if (f->tmpfs) {
+		count_tmpfs(f, kind, first, end, totals);
 		return;
 	}
-	for (i = 0; i < CACHE_RUNS && i < own->n_runs; i++) {
-		in = common(own->runs[i].low, own->runs[i].high, first, end);
-		own->missed += in;
-		own->ahead += own->runs[i].high - own->runs[i].low - in;
+	for (i = 0; i < CACHE_RUNS && i < f->n_runs; i++) {
+		in = common(f->runs[i].low, f->runs[i].high, first, end);
+		f->missed += in;
+		f->ahead += f->runs[i].high - f->runs[i].low - in;
 		/* It was asked for and is not read. */
 		if (!(kind & CACHE_WRITE))
-			ahead_mark(own->mapping, larger(own->runs[i].low, end),
-				   smaller(own->runs[i].high, asked_end(own)), row);
+			ahead_mark(f->mapping, larger(f->runs[i].low, end),
+				   smaller(f->runs[i].high, asked_end(f)), row);
 	}
-	missed = smaller(own->missed, end - first);
-	plumb_add(totals->counters[CACHE_AHEAD], own->ahead + own->missed - missed);
+	missed = smaller(f->missed, end - first);
+	plumb_add(totals->counters[CACHE_AHEAD], f->ahead + f->missed - missed);
 	/* Such data are not from the page cache: of FUSE without it, of proc, of DAX. */
-	if (!missed && !own->pages && !BPF_CORE_READ(mapping, nrpages))
+	if (!missed && !f->pages && !BPF_CORE_READ(mapping, nrpages))
 		return;
 	plumb_add(totals->counters[CACHE_HITS], end - first - missed);
 	plumb_add(totals->counters[CACHE_MISSES], missed);
-	ahead_use(own->mapping, first, end);
+	ahead_use(f->mapping, first, end);
 }
 
 /* The exit of a call of a thread that has begun none in this trace. */
@@ -342,12 +322,32 @@ static __always_inline void call_unmatched(struct task_struct *task, const struc
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 
+/* Not inlined: of a copy it is called for both files. */
+static __noinline int file_ends(struct call_thread *t, struct cache_file *f, long ret, __u32 kind)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), error = ret < 0 ? -ret : 0, slot;
+	struct plumb_totals *totals;
+
+	if (!t || !f)
+		return 0;
+	slot = call_slot(t, current_task(), t->call, f->fd, error, cpu);
+	totals = totals_of(slot, cpu);
+	if (!totals)
+		return 0;
+	totals_add_call(totals, error);
+	if (f->mapping)
+		count_pages(f, kind, ret, 1 + slot, totals);
+	else if (ret > 0 && f->unseen)
+		plumb_add((f->unseen == UNSEEN_COPY ? cache_copied
+						    : cache_unseen)[cpu & (PLUMB_LEDGERS - 1)],
+			  1);
+	return 0;
+}
+
 static __always_inline void syscall_leaves(struct task_struct *task, const struct syscall_end *e)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), error;
 	struct call_thread *t = inflight_get(task);
-	struct plumb_totals *totals;
-	__u32 slot;
+	__u32 kind;
 
 	if (!t || !t->start) {
 		if (!t || !t->call)
@@ -355,16 +355,12 @@ static __always_inline void syscall_leaves(struct task_struct *task, const struc
 		return;
 	}
 	t->start = 0;
-	error = e->ret < 0 ? -e->ret : 0;
-	slot = call_slot(t, task, error, cpu);
-	totals = totals_of(slot, cpu);
-	if (!totals)
+	kind = call_kind(t->call) - 1;
+	file_ends(t, (struct cache_file *)&t->own, e->ret, kind);
+	if (!t->own.to.file)
 		return;
-	totals_add_call(totals, error);
-	if (t->own.mapping)
-		count_pages(&t->own, call_kind(t->call) - 1, e->ret, 1 + slot, totals);
-	else if (e->ret > 0 && t->own.unseen)
-		plumb_add(cache_unseen[cpu & (PLUMB_LEDGERS - 1)], 1);
+	ledger_count(bpf_get_smp_processor_id(), began);
+	file_ends(t, &t->own.to, e->ret, kind | CACHE_WRITE);
 }
 
 static __always_inline bool syscall_is_done(const struct syscall_end *e __attribute__((unused)))

@@ -34,12 +34,22 @@ static const struct {
 	{"pwritev2", CACHE_WRITE | CACHE_POSITION | CACHE_VECTOR},
 	{"sendfile", CACHE_SENDFILE},
 	{"splice", CACHE_SPLICE},
+	{"copy_file_range", CACHE_COPY},
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 
 /* The programs that are attached, and whether the kernel says which pages are mapped. */
 static struct cache_hit_bpf *programs;
 static bool has_faults;
+
+static bool faults;
+
+/* clang-format off: one option per line */
+static const struct plumb_option options[] = {
+	{"faults", 0, NULL, "also count page faults of mapped files", 30, .given = &faults},
+	{0},
+};
+/* clang-format on */
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 {
@@ -57,6 +67,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[4], "mm_filemap_map_pages");
 		strcpy(bpf->hooks[5], "mm_filemap_fault");
 	}
+	skel->rodata->cache_faults = faults;
 	bpf_program__set_autoload(skel->progs.pages_mapped, has_faults);
 	bpf_program__set_autoload(skel->progs.page_faults, has_faults);
 	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
@@ -77,6 +88,9 @@ static int prepare(struct plumb_options *o)
 
 	has_faults = btf && plumb_tracepoint_prototype(btf, "mm_filemap_map_pages");
 	plumb_kernel_btf_put(btf);
+	if (faults && !has_faults)
+		return plumb_error(EOPNOTSUPP, "page faults: this kernel has no tracepoint "
+					       "mm_filemap_fault, which is there from 6.12 on");
 	return plumb_fds_prepare(o);
 }
 
@@ -139,6 +153,11 @@ static uint64_t unseen(void)
 	return of_cpus(programs->bss->cache_unseen);
 }
 
+static uint64_t copied(void)
+{
+	return of_cpus(programs->bss->cache_copied);
+}
+
 static void print_footer(FILE *out)
 {
 	if (unseen())
@@ -147,11 +166,14 @@ static void print_footer(FILE *out)
 			"no "
 			"types of it: %" PRIu64 "\n",
 			unseen());
-	if (elsewhere())
+	if (copied())
 		fprintf(out,
-			"pages added to the page cache in no such call, as by page faults: %" PRIu64
-			"\n",
-			elsewhere());
+			"calls of copy_file_range whose pages are not seen, as their file system "
+			"can copy by itself: %" PRIu64 "\n",
+			copied());
+	if (elsewhere())
+		fprintf(out, "pages added to the page cache in no such call%s: %" PRIu64 "\n",
+			faults ? "" : ", as by page faults", elsewhere());
 	if (programs->bss->ahead_untracked)
 		fprintf(out,
 			"pages read ahead that were not followed, for lack of room: %" PRIu64 "\n",
@@ -161,6 +183,7 @@ static void print_footer(FILE *out)
 static void add_json(json_t *json, const struct plumb_report *r)
 {
 	json_object_set_new(json, "unseen", plumb_json_u64(unseen()));
+	json_object_set_new(json, "copied", plumb_json_u64(copied()));
 	json_object_set_new(json, "added_elsewhere", plumb_json_u64(elsewhere()));
 	json_object_set_new(json, "ahead_untracked",
 			    plumb_json_u64(programs->bss->ahead_untracked));
@@ -191,6 +214,30 @@ static const struct plumb_inflight inflight = {
 	.describe = describe,
 	.name = name_call,
 };
+
+/* ---- keys ---- */
+
+static void format_call(const void *key, char *text, size_t size)
+{
+	const struct syscall_key *k = key;
+
+	if (k->nr == CACHE_FAULT)
+		snprintf(text, size, "page-fault");
+	else
+		plumb_syscall_name(k->nr, k->abi, text, size);
+}
+
+static struct plumb_field fields[4];
+
+/* As of system calls, of which a page fault is one more. */
+static void make_fields(void)
+{
+	for (size_t i = 0; i < plumb_n_syscall_fields; i++) {
+		fields[i] = plumb_syscall_fields[i];
+		if (fields[i].bit == PLUMB_BY_SYSCALL)
+			fields[i].format = format_call;
+	}
+}
 
 /* ---- columns ---- */
 
@@ -286,7 +333,8 @@ int main(int argc, char **argv)
 			"kernels:   5.10 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 calls a second\n"
 			"cost:      measured at each start, see the footer\n",
-		.keys.fields = plumb_syscall_fields,
+		.options.list = options,
+		.keys.fields = fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),
 		.keys.paths = PLUMB_BY_FD,
@@ -304,5 +352,6 @@ int main(int argc, char **argv)
 		.inflight = &inflight,
 	};
 
+	make_fields();
 	return plumb_main(argc, argv, &tool);
 }

@@ -10,6 +10,11 @@
 #define CACHE_WRITE    4
 #define CACHE_SENDFILE 8  /* to, from, where its position is, bytes */
 #define CACHE_SPLICE   16 /* from, where its position is, to, where its position is, bytes */
+#define CACHE_COPY     32 /* the same; both have pages */
+#define CACHE_TO       64 /* of these the second one; in no argument */
+
+/* In place of a call, in keys. */
+#define CACHE_FAULT 0xffffffff
 
 /* In plumb_totals.counters: pages.  Its member sum has those that were read ahead and removed. */
 enum { CACHE_HITS, CACHE_MISSES, CACHE_AHEAD };

@@ -49,7 +49,7 @@ static __noinline int call_read(struct cache_call *c, __u64 call)
 	__u64 values[6] = {}, fd;
 
 	syscall_read_arguments(return_registers(task), call >> 32, values);
-	fd = c->kind & CACHE_SENDFILE ? values[1] : values[0];
+	fd = c->kind & CACHE_TO ? values[2] : c->kind & CACHE_SENDFILE ? values[1] : values[0];
 	c->file = file_of(task, fd);
 	c->size = values[2];
 	c->position = c->kind & CACHE_POSITION ? values[3] : -1;
@@ -58,57 +58,88 @@ static __noinline int call_read(struct cache_call *c, __u64 call)
 		c->offset = values[2];
 		c->size = values[3];
 	}
-	if (c->kind & CACHE_SPLICE) {
-		c->offset = values[1];
+	if (c->kind & (CACHE_SPLICE | CACHE_COPY)) {
+		c->offset = c->kind & CACHE_TO ? values[3] : values[1];
 		c->size = values[4];
-		if (!has_pages(c->file)) { /* from a pipe to a file */
-			c->kind |= CACHE_WRITE;
-			c->file = file_of(task, values[2]);
-			c->offset = values[3];
-		}
+	}
+	if (c->kind & CACHE_SPLICE && !has_pages(c->file)) { /* from a pipe to a file */
+		c->kind |= CACHE_WRITE;
+		c->file = file_of(task, values[2]);
+		c->offset = values[3];
 	}
 	if (!has_pages(c->file))
 		c->file = NULL;
 	return 0;
 }
 
+/* What a call does with the file of C. */
+static __noinline int file_describe(struct cache_file *f, struct cache_call *c)
+{
+	struct file *file = c->file;
+	struct address_space *mapping;
+	__u32 flags;
+
+	if (!f || !file)
+		return 0;
+	flags = BPF_CORE_READ(file, f_flags);
+	f->file = (__u64)file;
+	mapping = pages_of(file);
+	f->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
+	f->unseen = !mapping && !(flags & O_DIRECT) ? UNSEEN_OVERLAY : 0;
+	f->tmpfs = BPF_CORE_READ(mapping, host, i_sb, s_magic) == TMPFS_MAGIC;
+	f->pages = BPF_CORE_READ(mapping, nrpages);
+	f->offset = c->offset;
+	if (c->offset)
+		bpf_probe_read_user(&c->position, sizeof(c->position), (void *)c->offset);
+	f->position = c->position >= 0 ? c->position
+		      : c->kind & CACHE_WRITE && flags & O_APPEND
+			      ? BPF_CORE_READ(mapping, host, i_size)
+			      : BPF_CORE_READ(file, f_pos);
+	f->first = f->position >> page_bits;
+	f->last = c->kind & CACHE_VECTOR ? ~0ULL : (f->position + c->size - 1) >> page_bits;
+	f->missed = f->ahead = f->n_runs = 0;
+	if (plumb_config.by & PLUMB_BY_FD) {
+		f->fd = fd_id(file);
+		if (!bpf_map_lookup_elem(&plumb_fds, &f->fd))
+			fd_remember((__u64)file, f->fd);
+	}
+	return 0;
+}
+
+/* Whether a file system can copy data by itself, also such as no page of them is in memory. */
+static __always_inline bool copies_itself(const struct cache_file *f)
+{
+	const struct address_space *mapping = (void *)f->mapping;
+	const struct file_operations *op = BPF_CORE_READ(mapping, host, i_fop);
+
+	return BPF_CORE_READ(op, copy_file_range) || BPF_CORE_READ(op, remap_file_range);
+}
+
 /* Whether the call is one on a file with pages. */
 static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kind)
 {
 	struct cache_call c = {.kind = kind};
-	struct address_space *mapping;
-	struct cache_thread *own;
-	struct file *file;
-	__u32 flags;
+	struct cache_file *from, *to;
 
 	if (!t)
 		return 0;
-	own = &t->own;
+	from = (struct cache_file *)&t->own;
+	to = &t->own.to;
+	to->file = to->mapping = 0;
 	call_read(&c, call);
-	file = c.file;
-	if (!file)
+	if (!c.file)
 		return 0;
-	flags = BPF_CORE_READ(file, f_flags);
-	own->file = (__u64)file;
-	mapping = pages_of(file);
-	own->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
-	own->unseen = !mapping && !(flags & O_DIRECT);
-	own->tmpfs = BPF_CORE_READ(mapping, host, i_sb, s_magic) == TMPFS_MAGIC;
-	own->pages = BPF_CORE_READ(mapping, nrpages);
-	own->offset = c.offset;
-	if (c.offset)
-		bpf_probe_read_user(&c.position, sizeof(c.position), (void *)c.offset);
-	own->position = c.position >= 0 ? c.position
-			: c.kind & CACHE_WRITE && flags & O_APPEND
-				? BPF_CORE_READ(mapping, host, i_size)
-				: BPF_CORE_READ(file, f_pos);
-	own->first = own->position >> page_bits;
-	own->last = kind & CACHE_VECTOR ? ~0ULL : (own->position + c.size - 1) >> page_bits;
-	own->missed = own->ahead = own->n_runs = 0;
-	if (plumb_config.by & PLUMB_BY_FD) {
-		own->fd = fd_id(file);
-		if (!bpf_map_lookup_elem(&plumb_fds, &own->fd))
-			fd_remember((__u64)file, own->fd);
+	file_describe(from, &c);
+	if (!(kind & CACHE_COPY))
+		return 1;
+	c.kind = kind | CACHE_TO | CACHE_WRITE;
+	call_read(&c, call);
+	if (!c.file)
+		return 0;
+	file_describe(to, &c);
+	if (copies_itself(from) || copies_itself(to)) {
+		from->mapping = to->mapping = 0;
+		from->unseen = UNSEEN_COPY;
 	}
 	return 1;
 }

@@ -82,6 +82,12 @@ static __noinline __u64 fd_socket_id(struct file *file)
 	return id ? fd_mix(id, PLUMB_DESCRIPTOR_PEER) : 0;
 }
 
+static __always_inline __u64 fd_inode_id(struct inode *inode, __u64 id)
+{
+	id = fd_mix(id, BPF_CORE_READ(inode, i_generation));
+	return fd_mix(fd_mix(id, BPF_CORE_READ(inode, i_sb, s_dev)), BPF_CORE_READ(inode, i_ino));
+}
+
 static __noinline __u64 fd_id(struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -100,8 +106,7 @@ static __noinline __u64 fd_id(struct file *file)
 	}
 	if (magic == PIPEFS_MAGIC)
 		id = BPF_CORE_READ(file, f_mode) & 3;
-	id = fd_mix(id, BPF_CORE_READ(inode, i_generation));
-	return fd_mix(fd_mix(id, BPF_CORE_READ(sb, s_dev)), BPF_CORE_READ(inode, i_ino));
+	return fd_inode_id(inode, id);
 }
 
 /*
