@@ -330,7 +330,7 @@ int main(int argc, char **argv)
 			"           tracepoints; raw tracepoints mm_filemap_add_to_page_cache,\n"
 			"           mm_filemap_delete_from_page_cache, mm_filemap_map_pages,\n"
 			"           mm_filemap_fault (the last two: 6.12; stable-ish)\n"
-			"kernels:   5.10 emulated, 6.18 locked down; x86_64\n"
+			"kernels:   5.10, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 			"fire rate: 1,000 to 1,000,000 calls a second\n"
 			"cost:      measured at each start, see the footer\n",
 		.options.list = options,
