@@ -2,30 +2,8 @@
 # shellcheck shell=sh disable=SC2154
 # cache-hit: files of overlayfs and tmpfs, calls that fail or that leave nothing in the page cache, as cachestat says.
 
-# shellcheck source=lib/disks.sh
-. "$truth/lib/disks.sh"
 # shellcheck source=lib/cached.sh
 . "$truth/lib/cached.sh"
-
-# An emulated machine has no disk.
-folder=.
-make_disk() {
-	[ -e /modules/null_blk.ko ] || return
-	load configfs
-	load null_blk nr_devices=0
-	load overlay
-	mount -t configfs none /sys/kernel/config 2>/dev/null
-	n_disks=0
-	mkdir mounted
-	null_blk memory 0 64 size=128 memory_backed=1 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 &&
-		mount -t ext4 "/dev/$disk" mounted && folder=mounted
-}
-
-# there COMMAND... - in the folder of files that are not in memory only
-# shellcheck disable=SC2317 # start calls it
-there() {
-	cd "$folder" && exec "$@"
-}
 
 # Calls on overlayfs; before 5.11 the kernel gives no types of a module.
 types() {
@@ -39,6 +17,7 @@ run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=cache-hit quick=--no-calibrate
 	make_disk
+	load overlay
 	[ ! -e /modules/overlay.ko ] || types
 	start backings there backings
 	if [ ! -e backings.gates/ready ]; then

@@ -9,7 +9,8 @@
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=cache-hit quick=--no-calibrate
-	start one cached 1
+	make_disk
+	start one there cached 1
 	attach by-kind --faults -p "$pid" -b comm,syscall,fd
 	attach by-file --faults -p "$pid" -b fd,syscall -c 'k-*'
 	attach random -c k-random -b comm
@@ -20,7 +21,7 @@ run() {
 	detach by-kind by-file random without
 	open_gate one end
 	finish one "$pid"
-	start eight cached 8
+	start eight there cached 8
 	attach by-thread --faults -p "$pid" -b comm,tid,syscall,fd
 	attached
 	open_gate eight go
@@ -37,6 +38,7 @@ run() {
 	detach stuck
 	open_gate held leave
 	finish held "$pid"
+	remove_disk
 	traced none -d 0.3 -c no-such-name
 }
 
@@ -45,6 +47,8 @@ check() {
 		skip "the page cache" "$(cat none.err one.err)"
 		return
 	fi
+	# shellcheck disable=SC2034 # by what judges a report
+	crowded=true
 	same "calls of each kind" by-kind.json one.truth
 	same "8 threads" by-thread.json eight.truth
 	# Or else nothing is shown.
