@@ -72,6 +72,18 @@ on_terminal 24 80 syscall-latency -s getppid "${workload[@]}"
 like "a call that is the only one is named above them, too" "$(head -n 1 "$out")" '^pid [0-9]+, comm python3, syscall getppid:$'
 is "... and all of it is there" "$(column CALLS)" 200
 
+# With keys that fill the line: the parts that have least of the time have no room.
+if traces lock-latency; then
+	for keys in owner,owner-call kind,lock,owner,owner-call; do
+		on_terminal 24 80 lock-latency -b "$keys" -n 1 -- env WORKLOAD_JSON=/dev/null "${bin%/*}/tests/locks" 2 0
+		claim "-b $keys: no line is wider" test "$(widest)" -le 80
+		like "... and a row has its owner" "$(cat "$out")" 'l-holder/[0-9]+ +(fallocate|pwrite64|write|ioctl) '
+	done
+	like "what has no room is said" "$(tr '\n' ' ' <"$out" | tr -s ' ')" '[(]no room for p90, .*, handed, [a-z]+.*: --columns[)]'
+else
+	skip "a table of many keys" "lock-latency cannot trace here"
+fi
+
 # Single calls: what a line has no room for is indented below it.
 for width in 40 80; do
 	on_terminal 24 $width syscall-slower --stacks 100ms "${workload[@]}"

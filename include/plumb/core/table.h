@@ -41,7 +41,7 @@ struct plumb_table {
 	size_t n;
 	uint64_t most;  /* rows; 0: all */
 	uint64_t lines; /* that rows may take, without histograms; 0: as many as they need */
-	char note[512]; /* a line below the rows, or "" */
+	char note[512]; /* below the rows, or "" */
 };
 
 /* "calls", or what the tool counts. */

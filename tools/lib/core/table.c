@@ -225,7 +225,8 @@ static void print_rows(struct plumb_table *t, FILE *out)
 		fprintf(out, "(%llu more rows, %s %% of all: --min-count, --top)\n",
 			(unsigned long long)hidden,
 			plumb_format_percent(share, text, sizeof(text)));
-	fputs(t->note, out);
+	if (*t->note)
+		plumb_print_wrapped(t->note, out);
 	if (!t->r->snap->n)
 		fprintf(out, "(no %s)\n", plumb_table_counted(t->r->run->tool));
 }

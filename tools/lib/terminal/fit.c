@@ -5,6 +5,7 @@
  */
 #include "details.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -92,15 +93,37 @@ static void drop(struct plumb_table *t, size_t i)
 	take_out(t, i);
 }
 
+/* The part of the split that has least of the rows' time; T->n: there is none. */
+static size_t least_part(struct plumb_table *t)
+{
+	const struct plumb_snapshot *snap = t->r->snap;
+	double least = INFINITY, sum;
+	size_t at = t->n;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->columns[i].figure != PLUMB_FIGURE_PART)
+			continue;
+		sum = 0;
+		for (size_t j = 0; j < snap->n; j++)
+			sum += plumb_table_value(t, &t->columns[i], &snap->rows[j]) *
+			       snap->rows[j].sum;
+		if (sum >= least)
+			continue;
+		least = sum;
+		at = i;
+	}
+	return at;
+}
+
 /* Takes out what says least of a distribution; if lines would wrap all the same, what else there
- * is besides the count, the total and the maximum, the tool's own last. */
+ * is besides the count, the total and the maximum, the tool's own and parts of the split last. */
 static void drop_columns(struct plumb_table *t, int width)
 {
 	static const char *const order[] = {"p90", "p99.9", "p50", "errors", "rate"},
 				 *const more[] = {"share", "p99"};
 	const size_t n_order = sizeof(order) / sizeof(order[0]),
 		     n = n_order + sizeof(more) / sizeof(more[0]);
-	size_t end = 0;
+	size_t end = 0, part;
 
 	for (size_t i = 0; i < n && width_of(t, i >= n_order) >= width; i++)
 		for (size_t j = 0; j < t->n; j++)
@@ -112,9 +135,11 @@ static void drop_columns(struct plumb_table *t, int width)
 	for (size_t i = t->n; i-- && width_of(t, true) >= width;)
 		if (t->columns[i].figure == PLUMB_FIGURE_OWN)
 			drop(t, i);
+	while (width_of(t, true) >= width && (part = least_part(t)) < t->n)
+		drop(t, part);
 	end = strlen(t->note);
 	if (end)
-		snprintf(t->note + end, sizeof(t->note) - end, ": --columns)\n");
+		snprintf(t->note + end, sizeof(t->note) - end, ": --columns)");
 }
 
 static void fit(struct plumb_table *t, FILE *out)
