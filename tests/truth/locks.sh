@@ -64,6 +64,13 @@ run() {
 	go directory
 	detach by-owner by-caller by-place
 
+	for what in position inode; do
+		start "turns-$what" owners "$what" 60 300
+		attach "of-$what" -p "$pid" -b comm,tid,lock,owner --max-keys=1000 --precision=2
+		go "turns-$what"
+		detach "of-$what"
+	done
+
 	hold_without_quota
 }
 
@@ -76,6 +83,14 @@ known='def name($t): {position: "f_pos_lock of memfd:locks", inode: "i_rwsem of 
 	def rows($t): [$last.rows[] | select(.key.tid == $t.tid and (.key.lock | named) == name($t))];
 	def owned($t): [rows($t)[] | select(.key.owner == "l-holder/\($t.holder)")];
 	def all_of($name): [$truth[0].calls[] | select(name(.) == $name)];'
+
+# Waits of more than 100 us of calls of owners, with the call and whether the owner is right.
+turns='def waits: [$truth[0].calls[] | {key: .comm, value: .}] | from_entries as $calls
+		| [$last.rows[] | select(.max >= 100000 and .key.lock and $calls[.key.comm // ""]) | . as $row
+			| select(.key.lock == {position: "f_pos_lock of memfd:owners", inode: "i_rwsem of memfd:owners"}[$calls[.key.comm].lock])
+			| {$row, call: $calls[.key.comm], had: $calls[.key.owner | split("/")[0]]}
+			| .right = (.had != null and .row.key.owner == "\(.had.comm)/\(.had.tid)" and .had.turn >= .call.first
+				and .had.turn <= if .call.certain then .call.first else .call.turn - 1 end)];'
 
 # of_own_clocks FILE TRUTH
 of_own_clocks() {
@@ -150,6 +165,29 @@ check_readers() {
 				| if (map(.owner_unknown) | add // 0) >= (map(.sum) | add // 0) * 0.9 then true else error("\(.)") end)'
 }
 
+# Each call has a name of its own, and so have its owners. A wait of a call that began when the lock was about to pass on
+# can have one of several owners. A thread that takes and releases the lock while the one that was woken for it has no CPU
+# is seen by nobody: it is missing in HANDED.
+check_turns() {
+	for what in position inode; do
+		evidence "of-$what.json" "of-$what.err" "turns-$what.truth"
+		holds "$what: 8 busy threads: the owner is the thread that had the lock, in at least 99 % of waits longer than 100 us" "of-$what.json" \
+			"$turns"' waits | (map(select(.call.certain)) | length) as $certain | (map(select(.right)) | length) as $right
+				| if length >= 100 and $certain >= 20 and $right >= length * 0.99 then true else error("\($right) of \(length), \($certain) certain") end' \
+			--slurpfile truth "turns-$what.truth"
+		holds "... no wait is missing" "of-$what.json" \
+			"$turns"' ([$truth[0].calls[] | select(.certain and .ns > 200000)] | length) as $n
+				| [waits[] | select(.call.certain and .call.ns > 200000)] | if length == $n then true else error("\(length) of \($n)") end' \
+			--slurpfile truth "turns-$what.truth"
+		holds "... and it was handed on, or not, in at least 97 %" "of-$what.json" \
+			"$turns"' [waits[] | select(.call.certain) | (.row.handed == 1) == (.call.turn > .call.first + 1)]
+				| (map(select(.)) | length) as $right | if $right >= length * 0.97 then true else error("\($right) of \(length)") end' \
+			--slurpfile truth "turns-$what.truth"
+	done
+	holds "readers are no owner by name" by-owner.json \
+		'[$last.rows[].key | select(.kind | startswith("rwsem")).owner | split("/")[0]] | length > 0 and all(. != "q-list")'
+}
+
 # The kernel's account is of the cgroup, on both CPUs.
 check_quota() {
 	if [ ! -e quota.json ]; then
@@ -219,5 +257,6 @@ check() {
 	evidence few.json few.err
 	holds "keys too many are in one row" few.json '($last.rows | map(select(.key.other)) | length) == 1 and $last.ledger.pooled > 0'
 	check_readers
+	check_turns
 	check_quota
 }

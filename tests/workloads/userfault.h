@@ -13,10 +13,15 @@ static struct {
 	long size;
 	uint64_t delay_ns; /* 0: until the gate "leave" is open; the fault is then "done" */
 	atomic_int *held;  /* NULL: DELAY_NS; else until it is 0 */
+	void (*hold)(uint64_t address); /* instead, unless NULL: returns when it is to come */
 } userfault;
 
-static void userfault_wait(void)
+static void userfault_wait(uint64_t address)
 {
+	if (userfault.hold) {
+		userfault.hold(address);
+		return;
+	}
 	if (userfault.held) {
 		while (atomic_load(userfault.held))
 			pause_ns(200000);
@@ -40,7 +45,7 @@ static void *userfault_resolve(void *arg)
 		if (poll(&event, 1, -1) < 0 ||
 		    read(userfault.fd, &message, sizeof(message)) != sizeof(message))
 			continue;
-		userfault_wait();
+		userfault_wait(message.arg.pagefault.address);
 		copy.dst = message.arg.pagefault.address & -userfault.size;
 		if (ioctl(userfault.fd, UFFDIO_COPY, &copy))
 			die("UFFDIO_COPY: %s", strerror(errno));

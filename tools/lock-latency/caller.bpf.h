@@ -24,25 +24,48 @@ static __always_inline bool is_lock_text(__u64 address, bool sleeps)
 	       (address > lock_texts[1].from && address <= lock_texts[1].to);
 }
 
-/* The innermost return address outside of the functions of the lock; 0: not known. */
-static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
+/* The stack, of N frames; NULL: it is not known where the functions are that take locks. */
+static __always_inline __u64 *caller_frames(void *ctx, __u32 *n)
 {
-	__u32 zero = 0, i, n;
-	__u64 *stack = bpf_map_lookup_elem(&caller_stacks, &zero), caller = 0;
-	bool in_lock = false;
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&caller_stacks, &zero);
 	long size;
 
 	if (!stack || !lock_texts[0].from)
-		return 0;
+		return NULL;
 	size = bpf_get_stack(ctx, stack, CALLER_FRAMES * sizeof(*stack), 0);
-	n = size > 0 ? size / sizeof(*stack) : 0;
-	for (i = 0; i < CALLER_FRAMES && i < n && !caller; i++) {
+	*n = size > 0 ? size / sizeof(*stack) : 0;
+	return stack;
+}
+
+/* The innermost return address outside of the functions of the lock; 0: not known. */
+static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
+{
+	__u64 *stack, caller = 0;
+	bool in_lock = false;
+	__u32 n = 0, i;
+
+	stack = caller_frames(ctx, &n);
+	for (i = 0; stack && i < CALLER_FRAMES && i < n && !caller; i++) {
 		if (is_lock_text(stack[i], sleeps))
 			in_lock = true;
 		else if (in_lock)
 			caller = stack[i];
 	}
 	return caller;
+}
+
+/* Whether the current thread is in a function that takes a sleeping lock. */
+static __always_inline bool caller_takes(void *ctx)
+{
+	__u64 *stack;
+	__u32 n = 0, i;
+
+	stack = caller_frames(ctx, &n);
+	for (i = 0; stack && i < CALLER_FRAMES && i < n; i++)
+		if (is_lock_text(stack[i], true))
+			return true;
+	return false;
 }
 
 /* The same that waited first for LOCK: its stack is walked once. */

@@ -137,12 +137,17 @@ static __always_inline bool has_signal(struct task_struct *task)
 	return state & TASK_WAKEKILL && signals & SIGKILL_BIT;
 }
 
-/* One that waits for LOCK and gives up wakes others. */
-static __always_inline bool waits_for(struct task_struct *task, __u64 lock)
+/*
+ * One that waits for LOCK and gives up wakes others.  So does one that begins to wait for a rwsem,
+ * just before its event.
+ */
+static __always_inline bool wants(void *ctx, struct task_struct *task, const struct lock_id *id)
 {
 	struct lock_wait *w = waiter_may_be((__u64)task) ? waiter_wait((__u64)task) : NULL;
 
-	return w && w->id.lock == lock;
+	if (w && w->id.lock == id->lock)
+		return true;
+	return (id->kind == LOCK_RWSEM_READ || id->kind == LOCK_RWSEM_WRITE) && caller_takes(ctx);
 }
 
 /*
@@ -164,7 +169,7 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	place_release(ctx, w);
 	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, now);
 	/* It may have been one of the readers. */
-	if (!w->held.shared && !waits_for(task, w->id.lock))
+	if (!w->held.shared && !wants(ctx, task, &w->id))
 		holder_seen(w, (__u64)task);
 }
 

@@ -211,14 +211,17 @@ static __always_inline __u64 held_lock_slept_at(const struct held_lock *l,
 	return at;
 }
 
-/* W ends: an owner that W knows nothing of yet, and writers that came after readers. */
+/*
+ * W ends: an owner that W knows nothing of yet.  Others that waited have had the lock meanwhile;
+ * one of them can be the thread that had it when W began, and whose wait ended then.
+ */
 static __always_inline void held_lock_had_owners(const struct held_lock *l, struct lock_wait *w)
 {
 	if (!holder_is_known(w)) {
 		holder_seen(w, l->owner);
 		w->held.call = 0; /* it may be in another one by now */
 	}
-	if (w->held.shared && l->got != w->got)
+	if (l->got - w->got > !w->held.shared)
 		w->handed_on = 1;
 }
 
