@@ -9,28 +9,25 @@ const char usage[] =
 	"Each of THREADS threads, named locker, does TIMES times:\n"
 	"\n"
 	"WHAT       what it is\n"
-	"word       takes a lock of the workload's own, lock_word, for MS/10, by calls of futex "
-	"of\n"
-	"           which it keeps all times\n"
+	"word       takes a lock of the workload's own, lock_word, for MS/10, and keeps all times\n"
 	"mutex      takes the mutex lock_mutex for MS, asleep, and then sleeps for MS/10\n"
 	"heap       the same, of a mutex that is allocated\n"
 	"pi         the same, of the mutex lock_pi, with priority inheritance\n"
 	"writer     the same, of the read-write lock lock_rw\n"
 	"held       takes lock_mutex for no time, and a thread named holder for MS\n"
-	"condition  waits for the condition lock_condition until a thread named waker, which "
-	"sleeps\n"
-	"           for MS each time, has signalled it\n"
+	"condition  waits for lock_condition until a thread named waker, which sleeps for MS each\n"
+	"           time, has signalled it\n"
 	"timeout    waits for lock_word, which nobody wakes, for MS\n"
 	"signal     waits for lock_word until a signal comes, after MS\n"
 	"several    waits for lock_word and another word at once, for MS (futex_waitv)\n"
+	"many       waits for another word each time, for MS/50, beside a thread named waiter\n"
+	"           that waits for lock_word for MS * 100\n"
 	"\n"
 	"Of a thread, \"count\" is the number of its calls of futex that waited (word, timeout,\n"
-	"signal) or of its acquisitions of more than 100 us, \"sum\" and \"max\" are their times,\n"
-	"ns, and \"changed\" its calls that did not wait.  In the row of \"word\" \"contended\" is "
-	"how\n"
-	"long at least one thread waited, \"most\" how many did at once; \"held\" is how long "
-	"locks\n"
-	"were held, ns, in \"holds\" holds, from the first to the last wait.\n"
+	"signal, many) or of its acquisitions of more than 100 us, \"sum\" and \"max\" are their\n"
+	"times, ns, \"changed\" its calls that did not wait, \"held\" how long locks were held,\n"
+	"ns, in \"holds\" holds, from the first to the last wait.  In the first row \"contended\"\n"
+	"is how long at least one thread waited, \"most\" how many did at once.\n"
 	"Gates: ready, go, done, end.\n";
 
 #define MAX_THREADS 64
@@ -42,6 +39,7 @@ struct wait {
 
 struct locker {
 	pthread_t thread;
+	const char *name; /* of the other */
 	pid_t tid;
 	struct wait *waits;
 	uint64_t n, changed, sum, max, holds, held;
@@ -57,13 +55,19 @@ static pthread_mutex_t *mutex = &lock_mutex;
 static struct locker lockers[MAX_THREADS], other;
 static uint64_t threads, times, ms;
 static const char *what;
+static _Atomic uint32_t *own_words;
 static _Atomic bool over;
 static uint64_t tokens; /* under lock_mutex */
 
+static long futex_of(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL,
+		       FUTEX_BITSET_MATCH_ANY);
+}
+
 static long futex(int op, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, &lock_word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL,
-		       FUTEX_BITSET_MATCH_ANY);
+	return futex_of(&lock_word, op, value, timeout);
 }
 
 static void keep(struct locker *l, uint64_t begin, uint64_t end)
@@ -162,7 +166,7 @@ static void by_condition(struct locker *l)
 static void *be_other(void *arg)
 {
 	(void)arg;
-	rename_self(is("held") ? "holder" : "waker");
+	rename_self(other.name);
 	other.tid = own_tid();
 	while (!over) {
 		if (is("held")) {
@@ -181,12 +185,21 @@ static void *be_other(void *arg)
 
 /* ---- waits that nobody ends by waking ---- */
 
-static void wait_in_vain(struct locker *l, int err)
+static void wait_for_signal(struct locker *l)
 {
-	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 	uint64_t begin = now_ns();
 
-	if (futex(FUTEX_WAIT, 0, err == ETIMEDOUT ? &t : NULL) != -1 || errno != err)
+	if (futex(FUTEX_WAIT, 0, NULL) != -1 || errno != EINTR)
+		die("futex: %s", strerror(errno));
+	keep(l, begin, now_ns());
+}
+
+static void wait_in_vain(struct locker *l, _Atomic uint32_t *word, uint64_t ns)
+{
+	const struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	uint64_t begin = now_ns();
+
+	if (futex_of(word, FUTEX_WAIT, 0, &t) != -1 || errno != ETIMEDOUT)
 		die("futex: %s", strerror(errno));
 	keep(l, begin, now_ns());
 }
@@ -211,19 +224,23 @@ static void on_signal(int signal)
 	(void)signal;
 }
 
+static void *be_waiter(void *arg)
+{
+	rename_self(other.name);
+	other.tid = own_tid();
+	while (!over)
+		wait_in_vain(&other, &lock_word, ms * 100000000);
+	return arg;
+}
+
 /* A signal that came before the wait would be missed: they come until all is over. */
-static void signal_all(void)
+static void *be_signaller(void *arg)
 {
 	while (!over) {
 		pause_ns(ms * 1000000);
 		for (uint64_t i = 0; i < threads && !over; i++)
 			pthread_kill(lockers[i].thread, SIGUSR1);
 	}
-}
-
-static void *be_signaller(void *arg)
-{
-	signal_all();
 	return arg;
 }
 
@@ -242,11 +259,13 @@ static void *be_locker(void *arg)
 		else if (is("condition"))
 			by_condition(l);
 		else if (is("timeout"))
-			wait_in_vain(l, ETIMEDOUT);
+			wait_in_vain(l, &lock_word, ms * 1000000);
 		else if (is("signal"))
-			wait_in_vain(l, EINTR);
+			wait_for_signal(l);
 		else if (is("several"))
 			wait_for_several(l);
+		else if (is("many"))
+			wait_in_vain(l, &own_words[(l - lockers) * times + i], ms * 20000);
 		else
 			by_library(l, is("held") ? 0 : ms * 1000000);
 	return NULL;
@@ -325,10 +344,12 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"word", "mutex",     "heap",    "pi",     "writer",
-					    "held", "condition", "timeout", "signal", "several"};
+	static const char *const names[] = {"word",   "mutex",   "heap",      "pi",
+					    "writer", "held",    "condition", "timeout",
+					    "signal", "several", "many"};
 	const struct sigaction handler = {.sa_handler = on_signal};
-	bool known = false, has_other;
+	void *(*be)(void *);
+	bool known = false;
 
 	help_if_asked(argc, argv);
 	if (argc != 5)
@@ -343,8 +364,13 @@ int main(int argc, char **argv)
 	ms = parse_number(argv[4], "MS", 1, 10000);
 	sigaction(SIGUSR1, &handler, NULL);
 	prepare();
-	other.waits = calloc(1, sizeof(struct wait));
-	has_other = is("held") || is("condition") || is("signal");
+	other.name = is("held") ? "holder" : is("many") ? "waiter" : "waker";
+	other.waits = calloc(times * 64, sizeof(struct wait));
+	own_words = calloc(threads * times, sizeof(*own_words));
+	be = is("signal")                    ? be_signaller
+	     : is("many")                    ? be_waiter
+	     : is("held") || is("condition") ? be_other
+					     : NULL;
 	for (uint64_t i = 0; i < threads; i++) {
 		lockers[i].waits = calloc(times * 64, sizeof(struct wait));
 		if (!lockers[i].waits ||
@@ -353,15 +379,14 @@ int main(int argc, char **argv)
 	}
 	reached("ready");
 	gate("go");
-	if (has_other &&
-	    pthread_create(&other.thread, NULL, is("signal") ? be_signaller : be_other, NULL))
+	if (be && pthread_create(&other.thread, NULL, be, NULL))
 		die("cannot create a thread");
 	/* By looking: pthread_join() is a wait, too. */
 	for (uint64_t i = 0; i < threads; i++)
 		while (pthread_tryjoin_np(lockers[i].thread, NULL) == EBUSY)
 			pause_ns(1000000);
 	over = true;
-	while (has_other && pthread_tryjoin_np(other.thread, NULL) == EBUSY)
+	while (be && pthread_tryjoin_np(other.thread, NULL) == EBUSY)
 		pause_ns(1000000);
 	reached("done");
 	gate("end");
@@ -369,7 +394,7 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < threads; i++)
 		put_locker(&lockers[i], "locker");
 	if (other.tid)
-		put_locker(&other, is("held") ? "holder" : "waker");
+		put_locker(&other, other.name);
 	report_end();
 	return 0;
 }

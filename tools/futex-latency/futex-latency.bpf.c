@@ -13,7 +13,7 @@ struct futex_thread {
 	__u64 woken; /* ns, CLOCK_MONOTONIC: the last time; 0: it was not */
 	__u64 held;  /* ns, if WOKEN, of a lock: by the waker, since the one before it */
 	__u32 kind;
-	__u32 followed; /* it is counted in its word */
+	__u32 among; /* how many threads waited for its word when it began; 0: it is not followed */
 	__s32 user;
 	__u32 tgid;
 	struct plumb_waker waker; /* if WOKEN */
@@ -39,7 +39,7 @@ static __always_inline __u64 wait_over(struct futex_thread *t, __u64 now)
 {
 	t->start = 0;
 	atomic_add(&futex_inside, -1);
-	return t->followed ? word_leave(&t->word, now) : 0;
+	return t->among ? word_leave(&t->word, now) : 0;
 }
 
 static __always_inline __u32 inflight_clear(struct futex_thread *t, struct task_struct *task)
@@ -79,7 +79,7 @@ static __always_inline void wait_begins(void *ctx, __u32 nr)
 	if (plumb_config.by & FUTEX_BY_STACK)
 		t->user = stack_user(ctx, task, cpu, &t->tgid);
 	atomic_add(&futex_inside, 1);
-	t->followed = word_enter(&t->word, current_pid(task), bpf_ktime_get_ns());
+	t->among = word_enter(&t->word, current_pid(task), bpf_ktime_get_ns());
 	t->start = bpf_ktime_get_ns();
 }
 
@@ -120,13 +120,16 @@ static __always_inline __u32 wait_slot(struct futex_thread *t, struct task_struc
 	return key_cpu_slot(task, &key, cpu);
 }
 
-static __always_inline void note_longest(const struct futex_thread *t, __u32 slot, __u32 cpu,
-					 __u64 ns)
+static __always_inline void note_most(const struct futex_thread *t, __u32 slot, __u32 cpu, __u64 ns)
 {
 	__u32 at = cpu * plumb_config.slots + slot;
 	struct futex_longest *longest = bpf_map_lookup_elem(&futex_longest, &at);
 
-	if (!longest || ns <= longest->ns)
+	if (!longest)
+		return;
+	if (t->among > longest->most)
+		longest->most = t->among;
+	if (ns <= longest->ns)
 		return;
 	longest->ns = ns;
 	longest->waker = t->waker;
@@ -137,7 +140,7 @@ static __noinline int wait_ended(struct futex_thread *t, __u32 result, __u64 now
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id(), slot;
 	struct plumb_totals *totals;
-	__u64 ns, contended;
+	__u64 ns, contended, longest = 0;
 
 	if (!t)
 		return 0;
@@ -154,12 +157,11 @@ static __noinline int wait_ended(struct futex_thread *t, __u32 result, __u64 now
 	plumb_add(totals->counters[FUTEX_CONTENDED], contended);
 	if (result == FUTEX_WOKEN)
 		plumb_add(totals->counters[FUTEX_N_WOKEN], 1);
-	if (!t->woken)
-		return 0;
-	if ((__s64)(now - t->woken) > 0)
+	if (t->woken && (__s64)(now - t->woken) > 0)
 		plumb_add(totals->counters[FUTEX_AFTER_WAKEUP], now - t->woken);
-	if (result == FUTEX_WOKEN)
-		note_longest(t, slot, cpu, futex_is_lock(t->kind) ? t->held : ns);
+	if (t->woken && result == FUTEX_WOKEN)
+		longest = futex_is_lock(t->kind) ? t->held : ns;
+	note_most(t, slot, cpu, longest);
 	return 0;
 }
 

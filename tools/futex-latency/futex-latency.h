@@ -59,18 +59,19 @@ _Static_assert(sizeof(struct futex_row) == 128, "no hidden padding in a hash key
 
 /* A word for which threads wait. */
 struct futex_word {
+	struct futex_word_key key;
 	/*
 	 * How many, in the lower 16 bits; above, in 48 bits of ns, up to when their time is
 	 * accounted for.
 	 */
 	__u64 state;
 	__u64 released; /* ns, CLOCK_MONOTONIC: when a waiter was last woken, or the first came */
-	__u32 most;
-	__u32 told; /* to the loader */
+	__u64 told;     /* to the loader */
 };
 
 #define FUTEX_WAITING     0xffffULL
 #define FUTEX_SINCE_SHIFT 16
+#define FUTEX_GONE        (~0ULL) /* a state: it is about to be deleted */
 #define FUTEX_WORDS       16384
 
 /* A record for the loader: a word that has to be named while its process lives. */
@@ -85,9 +86,11 @@ enum { FUTEX_CONTENDED, FUTEX_N_WOKEN, FUTEX_AFTER_WAKEUP };
 
 /*
  * Of a slot on a CPU: the longest time that a lock was held while others waited for it, and by
- * whom; of other kinds, the longest wait, and who ended it.
+ * whom; of other kinds, the longest wait, and who ended it.  And how many waited for a word at
+ * once.
  */
 struct futex_longest {
 	__u64 ns;
+	__u64 most;
 	struct plumb_waker waker;
 };

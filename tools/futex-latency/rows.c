@@ -152,19 +152,6 @@ static double waiting_of(int id, const struct plumb_report *r, const struct plum
 	return contended ? row->sum / contended : NAN;
 }
 
-static double most_of(int id, const struct plumb_report *r, const struct plumb_row *row)
-{
-	const struct futex_row *key = row->key;
-	struct futex_word word;
-	int map;
-
-	(void)id;
-	if (!row->slot || !(r->run->options.by & FUTEX_BY_WORD))
-		return NAN;
-	map = bpf_object__find_map_fd_by_name(r->run->instance.bpf.object, "futex_words");
-	return plumb_map_lookup(map, &key->word, &word) ? NAN : word.most;
-}
-
 /* Whether all waits for a word are seen, but those of other processes: no thread is left out. */
 static bool sees_all(const struct plumb_report *r)
 {
@@ -196,14 +183,26 @@ static struct futex_longest longest_of(const struct plumb_report *r, const struc
 	const struct plumb_instance *in = &r->run->instance;
 	int map = bpf_object__find_map_fd_by_name(in->bpf.object, "futex_longest");
 	struct futex_longest longest = {}, one;
+	uint64_t most = 0;
 
 	for (uint32_t cpu = 0; cpu < in->bpf.config->cpus; cpu++) {
 		uint32_t at = cpu * in->bpf.config->slots + row->slot;
 
-		if (!plumb_map_lookup(map, &at, &one) && one.ns > longest.ns)
+		if (plumb_map_lookup(map, &at, &one))
+			continue;
+		if (one.most > most)
+			most = one.most;
+		if (one.ns > longest.ns)
 			longest = one;
 	}
+	longest.most = most;
 	return longest;
+}
+
+static double most_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+{
+	(void)id;
+	return longest_of(r, row).most ?: NAN;
 }
 
 static double longest_hold_of(int id, const struct plumb_report *r, const struct plumb_row *row)
@@ -259,8 +258,8 @@ const struct plumb_column futex_columns[] = {
 	 "a filter.",
 	 .value = hold_of},
 	{"most", PLUMB_COLUMN_COUNT,
-	 "The most threads that waited for the word at once, since the beginning of the trace. "
-	 "Null: rows are not by word, or the word was not followed.",
+	 "The most threads that waited for one word at once, since the beginning of the trace, as "
+	 "far as their waits have ended. Null: the word was not followed.",
 	 .value = most_of},
 	{"waiting", PLUMB_COLUMN_RATIO,
 	 "How many threads waited at once, on average over the time in which any did. Null: no "

@@ -23,58 +23,99 @@ struct {
 /* Waits whose word was not followed: there was no room, or too many CPUs changed it at once. */
 __u64 futex_unfollowed = 0;
 
-static __always_inline struct futex_word *word_get(const struct futex_word_key *key)
+/* ---- words for which nobody waits any more: some leave when the map is nearly full ---- */
+
+#define WORDS_ENOUGH (FUTEX_WORDS / 4 * 3)
+#define SWEEP_WORDS  512          /* at once: 0.2 ms */
+#define SWEEP_NS     100000000ULL /* between sweeps, if there are not as many */
+
+static __u64 words_known = 0, words_in_use = 0;
+
+static long word_sweep(struct bpf_map *map, const struct futex_word_key *key, struct futex_word *w,
+		       __u32 *left)
 {
-	static const struct futex_word fresh;
-	struct futex_word *w = bpf_map_lookup_elem(&futex_words, key);
+	const __u64 was = *(volatile __u64 *)&w->state;
+
+	/* A program that has found it already, or finds it until it is deleted, looks again. */
+	if (was & FUTEX_WAITING || __sync_val_compare_and_swap(&w->state, was, FUTEX_GONE) != was)
+		return 0;
+	if (bpf_map_delete_elem(map, key)) { /* the map is busy */
+		w->state = was;
+		return 0;
+	}
+	atomic_add(&words_known, -1);
+	return !--*left; /* 1: enough */
+}
+
+/* WORDS_IN_USE is the time when there were not SWEEP_WORDS. */
+static __always_inline void words_sweep(__u64 now)
+{
+	__u32 left = SWEEP_WORDS;
+
+	if ((__s64)(now - words_in_use) < (__s64)SWEEP_NS)
+		return;
+	bpf_for_each_map_elem(&futex_words, word_sweep, &left, 0);
+	if (left)
+		words_in_use = now;
+}
+
+static __always_inline struct futex_word *word_get(const struct futex_word_key *key, __u64 now)
+{
+	struct futex_word fresh = {.key = *key}, *w = bpf_map_lookup_elem(&futex_words, key);
 
 	if (w)
 		return w;
-	/* It is full, or another CPU was first. */
-	bpf_map_update_elem(&futex_words, key, &fresh, BPF_NOEXIST);
+	if (words_known > WORDS_ENOUGH)
+		words_sweep(now);
+	/* Else it is full, or another CPU was first. */
+	if (!bpf_map_update_elem(&futex_words, key, &fresh, BPF_NOEXIST))
+		atomic_add(&words_known, 1);
 	return bpf_map_lookup_elem(&futex_words, key);
 }
 
-static __always_inline void word_tell(const struct futex_word_key *key, struct futex_word *w,
-				      __u32 pid)
-{
-	struct futex_seen seen = {.word = *key, .pid = pid};
+/* ---- */
 
-	if (!w->told)
+/* A word that can still have a row is named by the loader. */
+static __always_inline void word_tell(struct futex_word *w, __u32 pid)
+{
+	struct futex_seen seen = {.word = w->key, .pid = pid};
+	__u32 slot;
+
+	if (!w->told && plumb_config.by & FUTEX_BY_WORD &&
+	    !bpf_map_peek_elem(&plumb_free_slots, &slot))
 		w->told = !bpf_ringbuf_output(&futex_seen, &seen, sizeof(seen), 0);
 }
 
-static __always_inline void word_had(struct futex_word *w, __u32 waiting)
+/*
+ * A thread of process PID begins to wait.  Returns how many threads wait for the word, with it; 0:
+ * it is not followed.
+ */
+static __noinline __u32 word_enter(const struct futex_word_key *key, __u32 pid, __u64 now)
 {
-	__u32 most, i;
-
-	for (i = 0; i < WORD_ATTEMPTS; i++) {
-		most = *(volatile __u32 *)&w->most;
-		if (most >= waiting || __sync_val_compare_and_swap(&w->most, most, waiting) == most)
-			return;
-	}
-}
-
-/* A thread of process PID begins to wait; false: its word is not followed. */
-static __noinline bool word_enter(const struct futex_word_key *key, __u32 pid, __u64 now)
-{
-	struct futex_word *w = key ? word_get(key) : NULL;
+	struct futex_word *w;
 	__u64 was, to;
 	__u32 i;
 
-	for (i = 0; w && i < WORD_ATTEMPTS; i++) {
+	for (i = 0; key && i < WORD_ATTEMPTS; i++) {
+		w = word_get(key, now);
+		if (!w)
+			break;
 		was = *(volatile __u64 *)&w->state;
 		to = was & FUTEX_WAITING ? was + 1 : now << FUTEX_SINCE_SHIFT | 1;
-		if (__sync_val_compare_and_swap(&w->state, was, to) != was)
+		if (was == FUTEX_GONE || __sync_val_compare_and_swap(&w->state, was, to) != was)
 			continue;
+		/* Its memory may be that of another word since it was found. */
+		if (w->key.address != key->address || w->key.space != key->space) {
+			atomic_add(&w->state, -1);
+			continue;
+		}
 		if (!(was & FUTEX_WAITING))
 			w->released = now;
-		word_had(w, to & FUTEX_WAITING);
-		word_tell(key, w, pid);
-		return true;
+		word_tell(w, pid);
+		return to & FUTEX_WAITING;
 	}
 	atomic_add(&futex_unfollowed, 1);
-	return false;
+	return 0;
 }
 
 /*
