@@ -15,9 +15,11 @@
 #include <net/if.h>
 
 #define DELAY_NS 10000000ULL
-#define LONG_NS  200000
-#define SIZE     (192L << 20) /* of what fallocate() allocates */
-#define SLOW_NS  60000000     /* if an eighth of that takes as long, that is enough */
+#define BUSY_NS  60000000ULL /* the same beside threads that compute: the waiter has to get a CPU  \
+			      */
+#define LONG_NS 200000
+#define SIZE    (192L << 20) /* of what fallocate() allocates */
+#define SLOW_NS 60000000     /* if an eighth of that takes as long, that is enough */
 
 static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */
@@ -208,7 +210,7 @@ static void wait_for_locks(int busy)
 	pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
-	if (!userfault_begin(pages, length, page, page_size, DELAY_NS))
+	if (!userfault_begin(pages, length, page, page_size, busy ? BUSY_NS : DELAY_NS))
 		exit(WORKLOAD_SKIP);
 	choose_size();
 	reached("ready");

@@ -10,14 +10,13 @@
  * comes after US us, and more is copied then.  Threads compute for so long that the lock is free at
  *times.
  *
- * A row is a call: "comm" is the thread's name in it, "turn" the number of its turn, "first" that
- *of the thread that had the lock when the call began.  That is "certain" if the thread was waiting
- * for its page then, else it may have been one of those after it.
+ * A row is a call: "comm" is the thread's name in it, "turn" the number of its turn.  It "began",
+ *had the lock when its fault "came", and until its page came, after "goes", all in ns.  If it
+ *"waits", another thread was waiting for its page when it began.
  */
 #include "userfault.h"
 
-#define THREADS   8
-#define MARGIN_NS 20000 /* before a page comes */
+#define THREADS 8
 
 struct turn {
 	uint64_t came, goes; /* ns: its fault, and when its page was about to come */
@@ -75,22 +74,17 @@ static void *take_turns(void *arg)
 	return (void *)(intptr_t)own_tid();
 }
 
-/* The turn at NS before turn BEFORE; -1: none. */
-static long turn_at(uint64_t ns, long before)
-{
-	while (--before >= 0 && turns[before].came > ns)
-		;
-	return before;
-}
-
 static void put_call(const struct call *c, pid_t tid)
 {
-	const long first = turn_at(c->began, c->turn);
-	const bool certain = first >= 0 && c->began + MARGIN_NS < turns[first].goes;
+	const struct turn *own = &turns[c->turn], *had = own;
 
+	while (had > turns && had->came > c->began)
+		had--;
 	put_row_of("lock", tid, c->comm, by_position ? "position" : "inode", 1, 0);
-	put(",\"turn\":%ld,\"first\":%ld,\"certain\":%s,\"ns\":%llu}", c->turn, first,
-	    certain ? "true" : "false", (unsigned long long)(turns[c->turn].came - c->began));
+	put(",\"turn\":%ld,\"began\":%llu,\"came\":%llu,\"goes\":%llu,\"waits\":%s}", c->turn,
+	    (unsigned long long)c->began, (unsigned long long)own->came,
+	    (unsigned long long)own->goes,
+	    had->came <= c->began && c->began + hold_ns / 2 < had->goes ? "true" : "false");
 }
 
 /* A file that is opened by its path has a lock for its position, which a memfd itself has not. */

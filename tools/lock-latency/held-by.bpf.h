@@ -91,9 +91,10 @@ static __always_inline void held_by(struct lock_wait *w, bool begins, __u64 now)
 	__u32 shared = 0;
 	__u64 owner = owner_of(&w->id, &shared);
 
-	if (begins)
+	if (begins) {
 		w->held.shared = shared;
-	holder_seen(w, owner);
+		holder_begins(w, owner);
+	}
 	held_lock_waits(w, begins, owner, shared, now);
 }
 
@@ -137,9 +138,14 @@ static __always_inline bool has_signal(struct task_struct *task)
 	return state & TASK_WAKEKILL && signals & SIGKILL_BIT;
 }
 
+static __always_inline bool is_rwsem(const struct lock_id *id)
+{
+	return id->kind == LOCK_RWSEM_READ || id->kind == LOCK_RWSEM_WRITE;
+}
+
 /*
- * One that waits for LOCK and gives up wakes others.  So does one that begins to wait for a rwsem,
- * just before its event.
+ * One that waits for the lock and gives up wakes others.  So does one that begins to wait for a
+ * rwsem, just before its event.
  */
 static __always_inline bool wants(void *ctx, struct task_struct *task, const struct lock_id *id)
 {
@@ -147,7 +153,16 @@ static __always_inline bool wants(void *ctx, struct task_struct *task, const str
 
 	if (w && w->id.lock == id->lock)
 		return true;
-	return (id->kind == LOCK_RWSEM_READ || id->kind == LOCK_RWSEM_WRITE) && caller_takes(ctx);
+	return is_rwsem(id) && caller_takes(ctx);
+}
+
+/* Whether readers had the rwsem last: a writer leaves no owner there. */
+static __always_inline bool readers_had(const struct lock_id *id)
+{
+	const struct rw_semaphore___plain *rwsem = (void *)id->lock;
+
+	return is_rwsem(id) && bpf_core_field_exists(rwsem->owner) &&
+	       BPF_CORE_READ(rwsem, owner.counter) & RWSEM_READERS;
 }
 
 /*
@@ -159,6 +174,7 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 {
 	struct lock_wait *w = waiter_wait(waiter);
 	__u32 shared = 0;
+	bool readers;
 	__u64 owner;
 
 	if (!w || has_signal((struct task_struct *)waiter))
@@ -167,10 +183,10 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	if ((owner && owner != waiter) || (shared && w->id.kind == LOCK_RWSEM_WRITE))
 		return;
 	place_release(ctx, w);
-	held_lock_passes(w, is_shared(w->id.kind) ? 0 : waiter, now);
-	/* It may have been one of the readers. */
-	if (!w->held.shared && !wants(ctx, task, &w->id))
-		holder_seen(w, (__u64)task);
+	readers = readers_had(&w->id);
+	if (readers || wants(ctx, task, &w->id))
+		task = NULL;
+	held_lock_passes(w, (__u64)task, readers, is_shared(w->id.kind) ? 0 : waiter, now);
 }
 
 /* The current thread, a waiter, goes to sleep: another thread has the lock. */
@@ -183,7 +199,6 @@ static __always_inline void waiter_sleeps(__u64 task, __u64 now)
 	if (!w)
 		return;
 	owner = owner_of(&w->id, &shared);
-	holder_seen(w, owner);
 	if (owner != task)
-		held_lock_passes(w, owner, now);
+		held_lock_passes(w, owner, false, owner, now);
 }

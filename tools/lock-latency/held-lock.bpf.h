@@ -15,7 +15,8 @@ static __always_inline bool is_shared(__u32 kind)
 	return kind == LOCK_RWSEM_READ || kind == LOCK_RT_READ;
 }
 
-#define HELD_LOCK_BITS 12
+#define HELD_LOCK_BITS  12
+#define HELD_LOCK_TURNS 16
 
 struct held_lock {
 	__u64 lock;
@@ -26,7 +27,9 @@ struct held_lock {
 	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
 	struct lock_sleeps slept;
 	__u64 slept_from[LOCK_PLACES]; /* the same of the mark's SLEPT */
-	__u64 got;                     /* how many waiters have got it for themselves */
+	__u64 last;                    /* the task that is known to have had it last; 0: none */
+	__u64 turns;                   /* how many such tasks there were, one after the other */
+	struct lock_holder holders[HELD_LOCK_TURNS]; /* the last of them */
 };
 
 /* By address.  Of two locks with the same place one is not followed. */
@@ -121,6 +124,7 @@ static __always_inline void held_lock_take(struct held_lock *l, __u64 lock, __u6
 		owner_end(l->owner);
 	l->lock = lock;
 	l->owner = 0;
+	l->last = 0;
 	__builtin_memset(l->sums, 0, sizeof(l->sums));
 	__builtin_memset(&l->slept, 0, sizeof(l->slept));
 	l->sums[LOCK_UNKNOWN] = -now;
@@ -129,6 +133,31 @@ static __always_inline void held_lock_take(struct held_lock *l, __u64 lock, __u6
 static __always_inline __u64 held_lock_sum(const struct held_lock *l, __u32 part, __u64 now)
 {
 	return (__s64)l->sums[part] < 0 ? l->sums[part] + now : l->sums[part];
+}
+
+static __always_inline struct lock_holder *held_lock_holder(struct held_lock *l, __u64 turn)
+{
+	barrier_var(turn); /* the mask is for the verifier */
+	return &l->holders[turn & (HELD_LOCK_TURNS - 1)];
+}
+
+/* The thread TASK, unless 0, has the lock, or had it until now. */
+static __always_inline void held_lock_had(struct held_lock *l, __u64 task)
+{
+	if (!task || task == l->last)
+		return;
+	l->last = task;
+	holder_fill(held_lock_holder(l, l->turns), (struct task_struct *)task);
+	l->turns++;
+}
+
+/* If it was not known who had the lock when W began, that is the first one after it. */
+static __always_inline void held_lock_tell(struct held_lock *l, struct lock_wait *w)
+{
+	const __u64 n = l->turns - w->turns;
+
+	if (!w->known && !w->held.shared && n && n <= HELD_LOCK_TURNS)
+		w->held = *held_lock_holder(l, w->turns);
 }
 
 /* The wait W begins or goes on; the lock has this OWNER now, 0: none, or SHARED by readers. */
@@ -156,12 +185,15 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 		 */
 		if (owner || shared || (begins && l->owner == w->task))
 			held_lock_has(l, owner, now);
-		else if (!holder_is_known(w))
-			holder_seen(w, l->owner);
+		if (shared || (begins && l->last == w->task))
+			l->last = 0;
+		if (owner != w->task)
+			held_lock_had(l, owner);
+		held_lock_tell(l, w);
 		held_lock_settle(l, now);
 	}
 	if (begins && w->followed)
-		w->got = l->got;
+		w->turns = l->turns;
 	for (i = 0; begins && w->followed && i < LOCK_ON_CPU; i++)
 		w->sums[i] = held_lock_sum(l, i, now);
 	for (i = 0; begins && w->followed && i < LOCK_PLACES; i++)
@@ -170,8 +202,12 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 	return 0;
 }
 
-/* The lock that W is for passes to the thread OWNER, or (0) to readers. */
-static __noinline int held_lock_passes(struct lock_wait *w, __u64 owner, __u64 now)
+/*
+ * The lock that W is for passes to the thread OWNER, or (0) to readers; READERS or the thread FROM,
+ * unless 0, are known to have had it.
+ */
+static __noinline int held_lock_passes(struct lock_wait *w, __u64 from, bool readers, __u64 owner,
+				       __u64 now)
 {
 	struct held_lock *l;
 
@@ -180,8 +216,12 @@ static __noinline int held_lock_passes(struct lock_wait *w, __u64 owner, __u64 n
 	l = held_lock_at(w->id.lock);
 	if (!held_lock_enter(l))
 		return 0;
-	if (!holder_is_known(w))
-		holder_seen(w, l->owner);
+	if (readers && !w->known && w->turns == l->turns)
+		w->held.shared = 1;
+	if (readers)
+		l->last = 0;
+	held_lock_had(l, from);
+	held_lock_tell(l, w);
 	held_lock_has(l, owner, now);
 	held_lock_leave(l);
 	return 0;
@@ -211,18 +251,13 @@ static __always_inline __u64 held_lock_slept_at(const struct held_lock *l,
 	return at;
 }
 
-/*
- * W ends: an owner that W knows nothing of yet.  Others that waited have had the lock meanwhile;
- * one of them can be the thread that had it when W began, and whose wait ended then.
- */
-static __always_inline void held_lock_had_owners(const struct held_lock *l, struct lock_wait *w)
+/* W ends: others than the first owner have had the lock since it began. */
+static __always_inline bool held_lock_went_on(const struct held_lock *l, const struct lock_wait *w)
 {
-	if (!holder_is_known(w)) {
-		holder_seen(w, l->owner);
-		w->held.call = 0; /* it may be in another one by now */
-	}
-	if (l->got - w->got > !w->held.shared)
-		w->handed_on = 1;
+	/* Its own turn may have been seen already. */
+	const __u64 n = l->turns - w->turns - (l->last == w->task);
+
+	return n > !(w->known || w->held.shared);
 }
 
 /*
@@ -251,9 +286,10 @@ static __noinline int held_lock_ends(struct lock_wait *w, bool failed, __u64 now
 		left -= off[i];
 	}
 	w->asleep = held_lock_slept_at(l, w);
-	held_lock_had_owners(l, w);
+	held_lock_tell(l, w);
+	w->handed_on = held_lock_went_on(l, w);
 	if (!failed && !is_shared(w->id.kind))
-		l->got++;
+		held_lock_had(l, w->task);
 	/* The last one leaves no mark behind. */
 	if (l->waits < 2)
 		held_lock_has(l, 0, now);

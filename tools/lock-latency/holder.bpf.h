@@ -38,22 +38,12 @@ static __always_inline void holder_fill(struct lock_holder *h, struct task_struc
 		h->call = holder_call(task);
 }
 
-/* Whether it is known by whom the lock was held when W began. */
-static __always_inline bool holder_is_known(const struct lock_wait *w)
+/* The lock is held by OWNER when the wait W begins; 0: not known. */
+static __noinline int holder_begins(struct lock_wait *w, __u64 owner)
 {
-	return w->owner || w->held.shared;
-}
-
-/* While W waits, the lock has, or had, this OWNER; 0: not known. */
-static __noinline int holder_seen(struct lock_wait *w, __u64 owner)
-{
-	if (!w || !owner || owner == w->task || owner == w->owner)
+	if (!w || !owner || owner == w->task)
 		return 0;
-	if (holder_is_known(w)) {
-		w->handed_on = 1;
-		return 0;
-	}
-	w->owner = owner;
+	w->known = 1;
 	holder_fill(&w->held, (struct task_struct *)owner);
 	return 0;
 }

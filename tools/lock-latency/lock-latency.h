@@ -107,9 +107,10 @@ struct lock_wait {
 	struct lock_id id;
 	__u64 start; /* ns, CLOCK_MONOTONIC */
 	__u64 task;
-	__u64 owner;              /* a task, the first that is known; 0: none, or readers */
+	__u32 known; /* HELD is, since the wait began */
+	__u32 pad;
 	__u64 sums[LOCK_ON_CPU];  /* those of the lock (held_lock) then */
-	__u64 got;                /* the same of held_lock.got */
+	__u64 turns;              /* the same of held_lock.turns */
 	__u32 followed;           /* the lock has them */
 	__u32 handed_on;          /* to another owner, before the waiter got it */
 	__u64 slept[LOCK_PLACES]; /* as SUMS, of held_lock.slept */
