@@ -15,8 +15,9 @@
 #include <net/if.h>
 
 #define DELAY_NS 10000000ULL
-#define BUSY_NS  60000000ULL /* the same beside threads that compute: the waiter has to get a CPU  \
-			      */
+#define BUSY_NS                                                                                    \
+	60000000ULL /* the same beside threads that compute: the waiter has to get a CPU           \
+		     */
 #define LONG_NS 200000
 #define SIZE    (192L << 20) /* of what fallocate() allocates */
 #define SLOW_NS 60000000     /* if an eighth of that takes as long, that is enough */
