@@ -15,12 +15,10 @@
 #include <net/if.h>
 
 #define DELAY_NS 10000000ULL
-#define BUSY_NS                                                                                    \
-	60000000ULL /* the same beside threads that compute: the waiter has to get a CPU           \
-		     */
-#define LONG_NS 200000
-#define SIZE    (192L << 20) /* of what fallocate() allocates */
-#define SLOW_NS 60000000     /* if an eighth of that takes as long, that is enough */
+#define BUSY_NS  60000000ULL /* instead, if the waiter has to get a CPU first */
+#define LONG_NS  200000
+#define SIZE     (192L << 20) /* of what fallocate() allocates */
+#define SLOW_NS  60000000     /* if an eighth of that takes as long, that is enough */
 
 static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */

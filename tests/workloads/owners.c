@@ -65,7 +65,7 @@ static void *take_turns(void *arg)
 		snprintf(calls[i].comm, sizeof(calls[i].comm), "o-%ld-%ld", thread,
 			 i - thread * rounds);
 		rename_self(calls[i].comm);
-		compute(rand_r(&seed) % (4 * THREADS * hold_ns));
+		compute(rand_r(&seed) % (2 * THREADS * hold_ns));
 		calls[i].began = now_ns();
 		n = by_position ? writev(file, from, 2) : pwritev(file, from, 2, 0);
 		if (n != 1 + n_more)
