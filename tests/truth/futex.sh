@@ -37,8 +37,8 @@ run() {
 	one signal 2 7 20
 	one several 2 3 20
 
-	# More words, one after the other, than the tool can follow at once.
-	start many futexes many 4 10000 1
+	# More words, one after the other, than the tool has room for.
+	start many futexes many 4 5000 1
 	attach each-many -p "$pid" -b tid,kind
 	attach word-many -p "$pid" --precision=2
 	attached
@@ -158,15 +158,15 @@ check_word() {
 check_many() {
 	local calls='[$truth[0].calls[].count] | add'
 	evidence each-many.json word-many.json many.truth
-	says "40,000 words one after the other, and one for which a thread waits meanwhile: each is followed" each-many '
-		('"$calls"') as $n | $n > 40000 and $last.ledger.recorded == $n
+	says "20,000 words one after the other, and one for which a thread waits meanwhile: each is followed" each-many '
+		('"$calls"') as $n | $n > 20000 and $last.ledger.recorded == $n
 		and all($truth[0].calls[]; . as $t | [$last.rows[] | select(.key.tid == $t.tid)]
 			| if length == 1 and .[0].count == $t.count and .[0].most == 1 and .[0].contended <= $t.sum + 1000000
 				and .[0].contended >= $t.sum * 0.97 - 20000 * $t.count then true
 				else error("\(map({contended, most})) \($t)") end)'
 	clean each-many
 	clean word-many
-	says "... also in rows by word" word-many '('"$calls"') as $n | $last.ledger.recorded == $n and $last.ledger.pooled > 30000'
+	says "... also in rows by word" word-many '('"$calls"') as $n | $last.ledger.recorded == $n and $last.ledger.pooled > 15000'
 }
 
 # The wait for the next one to have a CPU is not the holder's.
