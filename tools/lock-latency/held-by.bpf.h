@@ -91,10 +91,8 @@ static __always_inline void held_by(struct lock_wait *w, bool begins, __u64 now)
 	__u32 shared = 0;
 	__u64 owner = owner_of(&w->id, &shared);
 
-	if (begins) {
-		w->held.shared = shared;
-		holder_begins(w, owner);
-	}
+	if (begins)
+		holder_begins(w, owner, shared);
 	held_lock_waits(w, begins, owner, shared, now);
 }
 
@@ -173,9 +171,8 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 					__u64 now)
 {
 	struct lock_wait *w = waiter_wait(waiter);
+	__u64 owner, from = (__u64)task;
 	__u32 shared = 0;
-	bool readers;
-	__u64 owner;
 
 	if (!w || has_signal((struct task_struct *)waiter))
 		return;
@@ -183,10 +180,15 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	if ((owner && owner != waiter) || (shared && w->id.kind == LOCK_RWSEM_WRITE))
 		return;
 	place_release(ctx, w);
-	readers = readers_had(&w->id);
-	if (readers || wants(ctx, task, &w->id))
-		task = NULL;
-	held_lock_passes(w, (__u64)task, readers, is_shared(w->id.kind) ? 0 : waiter, now);
+	/*
+	 * To a reader that is woken the lock belongs already.  That the last known owner had it is
+	 * no news, for which no stack has to be walked.
+	 */
+	if (is_shared(w->id.kind) ? held_lock_last_is(w, HELD_BY_READERS) : readers_had(&w->id))
+		from = HELD_BY_READERS;
+	else if (!held_lock_last_is(w, from) && wants(ctx, task, &w->id))
+		from = 0;
+	held_lock_passes(w, from, is_shared(w->id.kind) ? 0 : waiter, now);
 }
 
 /* The current thread, a waiter, goes to sleep: another thread has the lock. */
@@ -200,5 +202,5 @@ static __always_inline void waiter_sleeps(__u64 task, __u64 now)
 		return;
 	owner = owner_of(&w->id, &shared);
 	if (owner != task)
-		held_lock_passes(w, owner, false, owner, now);
+		held_lock_waits(w, false, owner, shared, now);
 }

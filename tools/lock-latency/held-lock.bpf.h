@@ -17,6 +17,7 @@ static __always_inline bool is_shared(__u32 kind)
 
 #define HELD_LOCK_BITS  12
 #define HELD_LOCK_TURNS 16
+#define HELD_BY_READERS 1ULL /* is no task */
 
 struct held_lock {
 	__u64 lock;
@@ -27,8 +28,8 @@ struct held_lock {
 	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
 	struct lock_sleeps slept;
 	__u64 slept_from[LOCK_PLACES]; /* the same of the mark's SLEPT */
-	__u64 last;                    /* the task that is known to have had it last; 0: none */
-	__u64 turns;                   /* how many such tasks there were, one after the other */
+	__u64 last;  /* the task that is known to have had it last, or HELD_BY_READERS; 0: none */
+	__u64 turns; /* how many such there were, one after the other */
 	struct lock_holder holders[HELD_LOCK_TURNS]; /* the last of them */
 };
 
@@ -141,14 +142,27 @@ static __always_inline struct lock_holder *held_lock_holder(struct held_lock *l,
 	return &l->holders[turn & (HELD_LOCK_TURNS - 1)];
 }
 
-/* The thread TASK, unless 0, has the lock, or had it until now. */
+/* The thread TASK, or readers, unless 0, have the lock, or had it until now. */
 static __always_inline void held_lock_had(struct held_lock *l, __u64 task)
 {
+	struct lock_holder *h = held_lock_holder(l, l->turns);
+
 	if (!task || task == l->last)
 		return;
 	l->last = task;
-	holder_fill(held_lock_holder(l, l->turns), (struct task_struct *)task);
 	l->turns++;
+	__builtin_memset(h, 0, sizeof(*h));
+	if (task == HELD_BY_READERS)
+		h->shared = 1;
+	else
+		holder_fill(h, (struct task_struct *)task);
+}
+
+static __always_inline bool held_lock_last_is(const struct lock_wait *w, __u64 task)
+{
+	const struct held_lock *l = held_lock_at(w->id.lock);
+
+	return l->lock == w->id.lock && l->last == task;
 }
 
 /* If it was not known who had the lock when W began, that is the first one after it. */
@@ -156,7 +170,7 @@ static __always_inline void held_lock_tell(struct held_lock *l, struct lock_wait
 {
 	const __u64 n = l->turns - w->turns;
 
-	if (!w->known && !w->held.shared && n && n <= HELD_LOCK_TURNS)
+	if (!w->known && n && n <= HELD_LOCK_TURNS)
 		w->held = *held_lock_holder(l, w->turns);
 }
 
@@ -183,17 +197,17 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 		 * One without an owner is on its way to the next one, if that is known, which the
 		 * thread that waits is not: it had the lock before.
 		 */
-		if (owner || shared || (begins && l->owner == w->task))
+		if (owner || shared || l->owner == w->task)
 			held_lock_has(l, owner, now);
-		if (shared || (begins && l->last == w->task))
+		if (begins && l->last == w->task)
 			l->last = 0;
 		if (owner != w->task)
-			held_lock_had(l, owner);
+			held_lock_had(l, shared ? HELD_BY_READERS : owner);
+		if (begins)
+			w->turns = l->turns;
 		held_lock_tell(l, w);
 		held_lock_settle(l, now);
 	}
-	if (begins && w->followed)
-		w->turns = l->turns;
 	for (i = 0; begins && w->followed && i < LOCK_ON_CPU; i++)
 		w->sums[i] = held_lock_sum(l, i, now);
 	for (i = 0; begins && w->followed && i < LOCK_PLACES; i++)
@@ -203,11 +217,10 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 }
 
 /*
- * The lock that W is for passes to the thread OWNER, or (0) to readers; READERS or the thread FROM,
- * unless 0, are known to have had it.
+ * The lock that W is for passes to the thread OWNER, or (0) to readers; FROM, as held_lock.last, is
+ * known to have had it.
  */
-static __noinline int held_lock_passes(struct lock_wait *w, __u64 from, bool readers, __u64 owner,
-				       __u64 now)
+static __noinline int held_lock_passes(struct lock_wait *w, __u64 from, __u64 owner, __u64 now)
 {
 	struct held_lock *l;
 
@@ -216,10 +229,6 @@ static __noinline int held_lock_passes(struct lock_wait *w, __u64 from, bool rea
 	l = held_lock_at(w->id.lock);
 	if (!held_lock_enter(l))
 		return 0;
-	if (readers && !w->known && w->turns == l->turns)
-		w->held.shared = 1;
-	if (readers)
-		l->last = 0;
 	held_lock_had(l, from);
 	held_lock_tell(l, w);
 	held_lock_has(l, owner, now);
@@ -254,10 +263,12 @@ static __always_inline __u64 held_lock_slept_at(const struct held_lock *l,
 /* W ends: others than the first owner have had the lock since it began. */
 static __always_inline bool held_lock_went_on(const struct held_lock *l, const struct lock_wait *w)
 {
-	/* Its own turn may have been seen already. */
-	const __u64 n = l->turns - w->turns - (l->last == w->task);
+	const __u64 own = is_shared(w->id.kind) ? HELD_BY_READERS : w->task;
+	__u64 n = l->turns - w->turns;
 
-	return n > !(w->known || w->held.shared);
+	if (n && l->last == own) /* its own turn was seen already */
+		n--;
+	return n > !w->known;
 }
 
 /*

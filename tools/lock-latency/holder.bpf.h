@@ -38,12 +38,14 @@ static __always_inline void holder_fill(struct lock_holder *h, struct task_struc
 		h->call = holder_call(task);
 }
 
-/* The lock is held by OWNER when the wait W begins; 0: not known. */
-static __noinline int holder_begins(struct lock_wait *w, __u64 owner)
+/* The lock is held by OWNER, or SHARED by readers, when the wait W begins; 0: not known. */
+static __noinline int holder_begins(struct lock_wait *w, __u64 owner, bool shared)
 {
-	if (!w || !owner || owner == w->task)
+	if (!w || owner == w->task)
 		return 0;
-	w->known = 1;
-	holder_fill(&w->held, (struct task_struct *)owner);
+	w->known = owner || shared;
+	w->held.shared = shared;
+	if (owner && !shared)
+		holder_fill(&w->held, (struct task_struct *)owner);
 	return 0;
 }
