@@ -59,7 +59,7 @@ run() {
 	finish convoy "$pid"
 
 	# Threads that wait since before the trace, those whose wait has not ended, and those that are killed.
-	start stuck futexes timeout 3 4 2000
+	start stuck futexes timeout 3 40 2000
 	open_gate stuck go
 	sleep 0.4
 	attach before -p "$pid"
@@ -68,7 +68,7 @@ run() {
 	detach before
 	attach after -p "$pid"
 	attached
-	sleep 1.9
+	sleep 1.95
 	detach after
 	kill -9 "$pid"
 	finish stuck "$pid" 2>/dev/null
@@ -194,7 +194,7 @@ check_wakers() {
 	evidence thread-held.json word-held.json held.truth
 	says "a wait is ended by the thread that held the lock" thread-held '
 		($truth[0].calls[] | select(.comm == "holder").tid) as $holder
-		| ([$last.rows[] | select(.key.kind == "lock" and .max > 100000)] | map(.count) | add) as $all
+		| ([$last.rows[] | select(.key.kind == "lock" and .key.result == "woken" and .max > 100000)] | map(.count) | add) as $all
 		| ([$last.rows[] | select(.max > 100000 and .key.waker == "holder/\($holder)")] | map(.count) | add) as $by
 		| $all >= 20 and $by >= $all * 0.99'
 	says "... which is named, of the longest" word-held \
