@@ -327,6 +327,10 @@ $(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
+$(B)/bench/event-floor: tests/bench/event-floor.c $(B)/gen/event-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/event-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+
 $(B)/bench/storage-floor: tests/bench/storage-floor.c $(B)/gen/storage-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/storage-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@

@@ -18,6 +18,15 @@
 /* In irq_cpu.irq and .softirq: a filter rejected it. */
 #define REJECTED ~0ULL
 
+/*
+ * Programs of softirqs, during which those of interrupts run, have ledgers of their own, in the
+ * upper half, if there are not too many CPUs.
+ */
+#define irq_count(cpu, softirq, field)                                                             \
+	plumb_add_alone(plumb_config.cpus <= IRQ_CPUS,                                             \
+			plumb_ledgers[((cpu) + (softirq)*IRQ_CPUS) & (PLUMB_LEDGERS - 1)].field,   \
+			1)
+
 static __always_inline bool is_rejected(void)
 {
 	struct task_struct *task;
@@ -29,10 +38,10 @@ static __always_inline bool is_rejected(void)
 	return !filter_ids(task) || !filter_entry(task);
 }
 
-static __always_inline bool begins(__u64 *start, __u32 cpu)
+static __always_inline bool begins(__u64 *start, __u32 cpu, bool softirq)
 {
 	if (*start && *start != REJECTED)
-		ledger_count(cpu, exit_lost);
+		irq_count(cpu, softirq, exit_lost);
 	*start = 0;
 	if (!plumb_live)
 		return false;
@@ -40,12 +49,12 @@ static __always_inline bool begins(__u64 *start, __u32 cpu)
 		*start = REJECTED;
 		return false;
 	}
-	ledger_count(cpu, began);
+	irq_count(cpu, softirq, began);
 	return true;
 }
 
 /* Returns when it began; 0: it is not recorded. */
-static __always_inline __u64 ends(__u64 *start, __u32 cpu)
+static __always_inline __u64 ends(__u64 *start, __u32 cpu, bool softirq)
 {
 	__u64 began = *start;
 
@@ -54,7 +63,7 @@ static __always_inline __u64 ends(__u64 *start, __u32 cpu)
 		return 0;
 	}
 	if (!began && plumb_live && !filter_rejects_threads())
-		ledger_count(cpu, unmatched);
+		irq_count(cpu, softirq, unmatched);
 	return began;
 }
 
@@ -78,7 +87,11 @@ static __always_inline void record(struct irq_cpu *c, __u32 what, __u32 phase, _
 		if (cached)
 			*cached = slot;
 	}
-	hist_record(slot, cpu, ns, 0, false);
+	/* A row is of one kind, but for [other]. */
+	if (slot)
+		hist_record_alone(slot, cpu, ns);
+	else
+		hist_record(slot, cpu, ns, 0, false);
 }
 
 static __always_inline int irq_enters(__u32 what)
@@ -86,7 +99,7 @@ static __always_inline int irq_enters(__u32 what)
 	struct irq_cpu *c = irq_cpu();
 	__u64 now;
 
-	if (!c || !begins(&c->irq, bpf_get_smp_processor_id()))
+	if (!c || !begins(&c->irq, bpf_get_smp_processor_id(), false))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!c->softirq)
@@ -104,7 +117,7 @@ static __always_inline int irq_leaves(__u32 what)
 
 	if (!c)
 		return 0;
-	began = ends(&c->irq, cpu);
+	began = ends(&c->irq, cpu, false);
 	if (!began)
 		return 0;
 	ns = now - began;
@@ -171,32 +184,28 @@ static __always_inline __u64 raised_at(struct irq_cpu *c, __u32 what)
 	return at;
 }
 
-static __always_inline void record_wait(struct irq_cpu *c, __u32 what, __u32 cpu, __u64 since)
+static __always_inline void record_wait(struct irq_cpu *c, __u32 what, __u32 cpu, __u64 until)
 {
-	__u64 now = bpf_ktime_get_ns();
-
-	if (!since) {
-		ledger_count(cpu, unmatched);
+	if (!c->since) {
+		irq_count(cpu, true, unmatched);
 		return;
 	}
-	ledger_count(cpu, began);
-	record(c, what, IRQ_RAISED, cpu, now - since);
+	irq_count(cpu, true, began);
+	record(c, what, IRQ_RAISED, cpu, until - c->since);
 }
 
 static __always_inline int softirq_enters(__u32 what)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct irq_cpu *c = irq_cpu();
-	__u64 now, since = 0;
+	__u64 now;
 
 	if (!c)
 		return 0;
 	if (plumb_config.by & IRQ_BY_PHASE)
-		since = raised_at(c, what);
-	if (!begins(&c->softirq, cpu))
+		c->since = raised_at(c, what);
+	if (!begins(&c->softirq, cpu, true))
 		return 0;
-	if (plumb_config.by & IRQ_BY_PHASE)
-		record_wait(c, what, cpu, since);
 	c->nested = 0;
 	now = bpf_ktime_get_ns();
 	gap_begins(c, now);
@@ -213,13 +222,15 @@ static __always_inline int softirq_leaves(__u32 what)
 	if (!c)
 		return 0;
 	now = irq_clock(&c->nested, &nested);
-	began = ends(&c->softirq, cpu);
+	began = ends(&c->softirq, cpu, true);
 	if (!began)
 		return 0;
 	ns = now - began - nested;
 	gap = c->gap_began;
 	gap_ends(c, victim_loses(c, what, cpu, ns), gap, now);
 	record(c, what, IRQ_RUNS, cpu, ns);
+	if (plumb_config.by & IRQ_BY_PHASE)
+		record_wait(c, what, cpu, began);
 	c->softirq = 0;
 	return 0;
 }

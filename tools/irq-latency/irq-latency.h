@@ -2,6 +2,7 @@
 /* Shared by the loader and the BPF programs of irq-latency. */
 #pragma once
 
+#include <plumb/bpf/core/ledger.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/bpf/sched/irq-hooks.h>
 
@@ -55,12 +56,16 @@ struct irq_raised {
 	__u64 first, next, again;
 };
 
+/* With more CPUs, handlers and softirqs count in the same ledgers. */
+#define IRQ_CPUS (PLUMB_LEDGERS / 2)
+
 #define IRQ_CACHED 64 /* numbers whose slots each CPU knows, a power of two */
 
 struct irq_cpu {
 	__u64 irq;     /* when the handler began, ns; 0: there is none */
 	__u64 softirq; /* the same */
 	__u64 nested;  /* ns of handlers in this softirq */
+	__u64 since;   /* when it was raised; 0: not known */
 	__u64 gap_began, gap_ended;
 	__u64 gap_most; /* ns, of its longest part, GAP_BY */
 	__u32 gap_by;
@@ -70,8 +75,8 @@ struct irq_cpu {
 	__u32 pad;
 	struct irq_raised raised[16];
 	__u32 slots[IRQ_PHASES][4][IRQ_CACHED]; /* of rows, by kind and number; 0: not known */
-	__u64 idle;                             /* ns that were taken from an idle CPU */
-	__u64 softirqd;                         /* ns of softirqs in threads that run them */
+	__u64 idle[2];  /* ns that were taken from an idle CPU, by a handler and by a softirq */
+	__u64 softirqd; /* ns of softirqs in threads that run them */
 	/* The thread that was last interrupted, by a handler and by a softirq; not in the map yet.
 	 */
 	struct irq_victim victims[2];

@@ -78,7 +78,7 @@ static __always_inline struct irq_victim *victim_loses(struct irq_cpu *c, __u32 
 		c->gap_by = what;
 	}
 	if (!(__u32)id) {
-		atomic_add(&c->idle, ns);
+		c->idle[softirq] += ns;
 		return NULL;
 	}
 	if (v->key.id != id)

@@ -106,7 +106,7 @@ static struct taken read_all(void)
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		add(&t, &all[cpu].victims[0]);
 		add(&t, &all[cpu].victims[1]);
-		t.idle += all[cpu].idle;
+		t.idle += all[cpu].idle[0] + all[cpu].idle[1];
 		t.softirqd += all[cpu].softirqd;
 	}
 	if (untold)

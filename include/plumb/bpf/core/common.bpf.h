@@ -33,9 +33,11 @@ const volatile struct plumb_config plumb_config = {};
  * which have none before 6.1, cannot be preempted there.  So data that only one program writes on
  * a CPU needs no atomics.
  */
-#define plumb_add(counter, n)                                                                      \
+#define plumb_add(counter, n) plumb_add_alone(false, counter, n)
+/* ALONE: only one program of those that may interrupt each other writes it. */
+#define plumb_add_alone(alone, counter, n)                                                         \
 	do {                                                                                       \
-		if (unlikely(plumb_config.interleaved))                                            \
+		if (unlikely(plumb_config.interleaved) && !(alone))                                \
 			atomic_add(&(counter), n);                                                 \
 		else                                                                               \
 			(counter) += (n);                                                          \

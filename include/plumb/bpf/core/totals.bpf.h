@@ -23,11 +23,16 @@ static __always_inline void totals_add_call(struct plumb_totals *t, __u32 error)
 }
 
 /* min and max are exact if one program writes the slot: interleaved programs must not share one. */
-static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
+static __always_inline void totals_add_time_alone(struct plumb_totals *t, __u64 ns, bool alone)
 {
-	plumb_add(t->sum, ns);
+	plumb_add_alone(alone, t->sum, ns);
 	if (ns > t->max)
 		t->max = ns;
 	if (~ns > t->inverted_min)
 		t->inverted_min = ~ns;
+}
+
+static __always_inline void totals_add_time(struct plumb_totals *t, __u64 ns)
+{
+	totals_add_time_alone(t, ns, false);
 }

@@ -40,10 +40,10 @@ static __always_inline struct plumb_totals *hist_totals(__u32 slot, __u32 cpu)
 	return buckets ? (struct plumb_totals *)(buckets + plumb_config.buckets) : NULL;
 }
 
-static __always_inline void hist_increase(__u64 *bucket, __u64 n)
+static __always_inline void hist_increase(__u64 *bucket, __u64 n, bool alone)
 {
 	if (plumb_config.exclusive)
-		plumb_add(*bucket, n);
+		plumb_add_alone(alone, *bucket, n);
 	else
 		atomic_add(bucket, n);
 }
@@ -59,9 +59,13 @@ static __always_inline __u64 *hist_bucket(__u64 *buckets, __u32 i)
 	return buckets;
 }
 
-/* Add a value N times, 1 or -1, to histogram AT; return its totals, or NULL. */
-static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
-						     __u64 on, bool counted, __u64 n)
+/*
+ * Add a value N times, 1 or -1, to histogram AT; return its totals, or NULL.  ALONE: as for
+ * plumb_add_alone().
+ */
+static __always_inline struct plumb_totals *hist_add_alone(const __u32 *at, __u64 value,
+							   __u32 error, __u64 on, bool counted,
+							   __u64 n, bool alone)
 {
 	__u64 *buckets = bpf_map_lookup_elem(&plumb_hists, at);
 	struct plumb_totals *totals;
@@ -79,7 +83,7 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 	if (unlikely(error))
 		plumb_add(totals->errors, n);
 	if (n == 1)
-		totals_add_time(totals, value);
+		totals_add_time_alone(totals, value, alone);
 	else
 		plumb_add(totals->sum, -value);
 	i = plumb_hist_index(value, plumb_config.precision);
@@ -87,10 +91,16 @@ static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 valu
 	if (!buckets)
 		return totals;
 	if (counted)
-		hist_increase(buckets, n);
+		hist_increase(buckets, n, alone);
 	if (plumb_config.split)
-		hist_increase(buckets + plumb_config.buckets + sizeof(*totals) / 8, on * n);
+		hist_increase(buckets + plumb_config.buckets + sizeof(*totals) / 8, on * n, alone);
 	return totals;
+}
+
+static __always_inline struct plumb_totals *hist_add(const __u32 *at, __u64 value, __u32 error,
+						     __u64 on, bool counted, __u64 n)
+{
+	return hist_add_alone(at, value, error, on, counted, n, false);
 }
 
 /* AT is in memory anyway. */
@@ -109,9 +119,17 @@ static __always_inline struct plumb_totals *hist_record(__u32 slot, __u32 cpu, _
 	return hist_record_at(&at, value, error);
 }
 
+/* The same without an error, in a slot that only one program writes. */
+static __always_inline void hist_record_alone(__u32 slot, __u32 cpu, __u64 value)
+{
+	__u32 at = hist_at(slot, cpu);
+
+	hist_add_alone(&at, value, 0, value, true, 1, true);
+}
+
 /*
- * The same N times, 1 or -1. Of a call that is split (split.h): ON ns on the CPU; COUNTED if that
- * is its largest part.
+ * As hist_record(), N times, 1 or -1. Of a call that is split (split.h): ON ns on the CPU; COUNTED
+ * if that is its largest part.
  */
 static __always_inline struct plumb_totals *
 hist_record_split(__u32 slot, __u32 cpu, __u64 value, __u32 error, __u64 on, bool counted, __u64 n)

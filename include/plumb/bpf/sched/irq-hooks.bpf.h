@@ -25,9 +25,7 @@ struct task_struct___rt {
 /* On PREEMPT_RT softirqs run in threads, which can be preempted, and are time of these. */
 static __always_inline bool softirqs_are_threads(void)
 {
-	struct task_struct___rt *rt = (struct task_struct___rt *)bpf_get_current_task();
-
-	return bpf_core_field_exists(rt->softirq_disable_cnt);
+	return bpf_core_field_exists(struct task_struct___rt, softirq_disable_cnt);
 }
 
 /*
