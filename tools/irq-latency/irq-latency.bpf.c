@@ -24,8 +24,7 @@
  */
 #define irq_count(cpu, softirq, field)                                                             \
 	plumb_add_alone(plumb_config.cpus <= IRQ_CPUS,                                             \
-			plumb_ledgers[((cpu) + (softirq)*IRQ_CPUS) & (PLUMB_LEDGERS - 1)].field,   \
-			1)
+			plumb_ledgers[ledger_index(cpu, (softirq)*IRQ_CPUS, 0)].field, 1)
 
 static __always_inline bool is_rejected(void)
 {

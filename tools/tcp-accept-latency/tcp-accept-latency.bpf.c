@@ -142,7 +142,8 @@ PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	struct accept_state s = {};
 
-	state_count_rescued((__u64)sk, argument_at(ctx, 1), argument_at(ctx, 2), copy);
+	if (state_is_done((__u64)sk, argument_at(ctx, 1), argument_at(ctx, 2), copy))
+		return 0;
 	/* From then on its drops are known. */
 	if (argument_at(ctx, 2) == STATE_LISTEN && socket_is_tcp(sk))
 		listener_of(sk);

@@ -88,18 +88,13 @@ static __always_inline bool drops_is_copy(__u64 id, __u32 seq)
 	return *drops_copy_at(copy) == copy;
 }
 
-/* Whether D, freed for REASON (0: none), is a loss. */
-static __always_inline bool drops_is_loss(const struct resent_drop *d, __u32 reason)
+/* Of a segment that is freed for REASON; 0: none is known. */
+static __always_inline __u8 drops_verdict(__u32 reason)
 {
-	__u8 verdict = RESENT_AMBIGUOUS;
-
-	if (reason) {
-		barrier_var(reason);
-		verdict = reason < RESENT_REASONS ? resent_verdicts[reason] : RESENT_LOSS;
-	}
-	if (verdict == RESENT_AMBIGUOUS)
-		return !d->received || !drops_is_copy(d->id, d->seq);
-	return verdict == RESENT_LOSS;
+	if (!reason)
+		return RESENT_AMBIGUOUS;
+	barrier_var(reason);
+	return reason < RESENT_REASONS ? resent_verdicts[reason] : RESENT_LOSS;
 }
 
 /* --- what was dropped before it was sent again --- */
@@ -117,22 +112,25 @@ static __always_inline __u64 drops_negative(__u32 a)
  */
 __noinline int drops_find(__u64 id, __u32 seq, __u32 length, __u64 before)
 {
-	__u64 latest = 0, found = 0, other, is;
+	__u64 set = id >> 32, other, is;
 	struct resent_drop *d;
-	__u32 offset;
+	__u32 offset, way;
 
-	for (__u32 way = 0; way < 1 << RESENT_WAY_BITS; way++) {
-		d = drops_at(id, way);
+	barrier_var(set);
+	way = resent_next[set & ((1 << RESENT_SET_BITS) - 1)];
+	for (__u32 i = 0; i < 1 << RESENT_WAY_BITS; i++) {
+		d = drops_at(id, --way);
+		if (!d->id) /* the set was never full */
+			break;
 		other = d->id ^ id;
 		offset = seq - d->seq;
-		is = (((other | -other) >> 63) ^ 1) & ((latest - d->time) >> 63) &
-		     ((d->time - before) >> 63) & drops_negative(offset - d->length) &
-		     drops_negative(d->sent - offset - length);
+		is = (((other | -other) >> 63) ^ 1) & ((d->time - before) >> 63) &
+		     drops_negative(offset - d->length) & drops_negative(d->sent - offset - length);
 		barrier_var(is);
-		latest += (d->time - latest) * is;
-		found += (way + 1 - found) * is;
+		if (is)
+			return (way & ((1 << RESENT_WAY_BITS) - 1)) + 1;
 	}
-	return found;
+	return 0;
 }
 
 /* The same; notes that it was retransmitted.  NULL: none is known. */
@@ -154,70 +152,76 @@ static __always_inline struct resent_drop *drops_join(__u64 id, __u32 seq, __u32
 
 /* --- what was dropped --- */
 
-struct drops_packet {
-	struct tcp_address from, to;
-	__u32 headers; /* bytes from the network header to that of TCP */
-	__u32 bytes;   /* from there on */
+struct drops_headers {
+	union {
+		struct iphdr ip;
+		struct ipv6hdr ip6;
+		__u64 words[8];
+	};
 };
 
-static __always_inline bool drops_read_ipv4(const void *at, struct drops_packet *p)
+/* Fills in FROM and TO; returns the bytes of the header, 0: no segment of TCP is behind it. */
+static __always_inline __u32 drops_ipv4(const struct iphdr *ip, struct tcp_address *from,
+					struct tcp_address *to)
 {
-	struct iphdr ip;
-
 	/* A fragment that is not the first has no header of TCP. */
-	if (bpf_probe_read_kernel(&ip, sizeof(ip), at) || ip.version != 4 ||
-	    ip.protocol != IPPROTO_TCP || ip.frag_off & bpf_htons(0x1fff))
-		return false;
-	ends_map_address(&p->from, ip.saddr);
-	ends_map_address(&p->to, ip.daddr);
-	p->headers = ip.ihl * 4;
-	return true;
+	if (ip->version != 4 || ip->protocol != IPPROTO_TCP || ip->frag_off & bpf_htons(0x1fff))
+		return 0;
+	ends_map_address(from, ip->saddr);
+	ends_map_address(to, ip->daddr);
+	return ip->ihl * 4;
 }
 
 /* With extension headers it is not known. */
-static __always_inline bool drops_read_ipv6(const void *at, struct drops_packet *p)
+static __always_inline __u32 drops_ipv6(const struct ipv6hdr *ip, struct tcp_address *from,
+					struct tcp_address *to)
 {
-	struct ipv6hdr ip;
-
-	if (bpf_probe_read_kernel(&ip, sizeof(ip), at) || ip.version != 6 ||
-	    ip.nexthdr != IPPROTO_TCP)
-		return false;
-	__builtin_memcpy(&p->from, &ip.saddr, sizeof(p->from));
-	__builtin_memcpy(&p->to, &ip.daddr, sizeof(p->to));
-	p->headers = sizeof(ip);
-	return true;
+	if (ip->version != 6 || ip->nexthdr != IPPROTO_TCP)
+		return 0;
+	__builtin_memcpy(from, &ip->saddr, sizeof(*from));
+	__builtin_memcpy(to, &ip->daddr, sizeof(*to));
+	return sizeof(*ip);
 }
+
+/* A packet's description, read at once, whose members are at the kernel's offsets. */
+struct drops_packet {
+	__u64 words[32];
+};
 
 /*
  * Whether SKB is a segment of TCP, with data or a SYN or FIN.  Its data may begin before the
  * network header (on the way out), or behind it.
  */
-static __always_inline bool drops_read(const struct sk_buff *skb, struct resent_drop *d)
+static __always_inline bool drops_read(const struct sk_buff *from_kernel, struct resent_drop *d)
 {
-	const __u16 protocol = BPF_CORE_READ(skb, protocol);
-	const unsigned char *head, *at, *data;
-	struct drops_packet p;
+	const __u32 size = bpf_core_type_size(struct sk_buff);
+	struct drops_packet packet;
+	const struct sk_buff *skb = (const struct sk_buff *)&packet;
+	struct tcp_address from, to;
+	struct drops_headers h;
+	const unsigned char *at;
 	struct tcphdr tcp;
-	__u16 network;
+	__u32 headers;
 	__s64 length;
 
-	if (protocol != bpf_htons(0x0800) && protocol != bpf_htons(0x86dd)) /* if_ether.h */
+	bpf_probe_read_kernel(&packet, size < sizeof(packet) ? size : sizeof(packet), from_kernel);
+	if (skb->protocol != bpf_htons(0x0800) &&
+	    skb->protocol != bpf_htons(0x86dd)) /* if_ether.h */
 		return false;
-	head = BPF_CORE_READ(skb, head);
-	network = BPF_CORE_READ(skb, network_header);
-	at = head + network;
-	if (protocol == bpf_htons(0x0800) ? !drops_read_ipv4(at, &p) : !drops_read_ipv6(at, &p))
+	at = skb->head + skb->network_header;
+	if (bpf_probe_read_kernel(&h, sizeof(h.ip6), at))
 		return false;
-	if (bpf_probe_read_kernel(&tcp, sizeof(tcp), at + p.headers))
+	headers = skb->protocol == bpf_htons(0x0800) ? drops_ipv4(&h.ip, &from, &to)
+						     : drops_ipv6(&h.ip6, &from, &to);
+	if (!headers || bpf_probe_read_kernel(&tcp, sizeof(tcp), at + headers))
 		return false;
-	data = BPF_CORE_READ(skb, data);
-	length = data + BPF_CORE_READ(skb, len) - (at + p.headers + tcp.doff * 4);
+	length = skb->data + skb->len - (at + headers + tcp.doff * 4);
 	length += tcp.syn + tcp.fin;
 	if (length <= 0)
 		return false;
-	d->id = drops_id(&p.from, &p.to, bpf_ntohs(tcp.source), bpf_ntohs(tcp.dest));
+	d->id = drops_id(&from, &to, bpf_ntohs(tcp.source), bpf_ntohs(tcp.dest));
 	d->seq = bpf_ntohl(tcp.seq);
 	d->length = length;
-	d->received = data > at;
+	d->received = skb->data > at;
 	return true;
 }

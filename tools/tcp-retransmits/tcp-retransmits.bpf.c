@@ -43,11 +43,11 @@ PLUMB_MAP(resent_lasts, LRU_HASH, 16384, __u64, struct resent_last);
 /* A retransmission. */
 struct resent {
 	const struct sock *sk; /* or the request, */
+	struct ends_head head; /* of it */
 	bool request;
 	bool failed; /* without an attempt to send it */
 	__u64 id, now;
-	__u64 first; /* ns: when the data were sent, or what was sent shortly before; 0: not known
-		      */
+	__u64 first; /* of a request, ns: when it was first answered; 0: not known */
 	__u64 rtt;   /* ns; 0: not known */
 	__u64 began; /* ns: what was dropped later is this one itself, on its way out */
 	__u32 seq, length;
@@ -56,14 +56,33 @@ struct resent {
 	__u32 state, kind;
 };
 
-static __always_inline __u64 resent_id(const struct sock *sk, bool request)
+static __always_inline __u64 resent_id(const struct sock_common *c)
 {
 	struct tcp_address from, to;
 
-	ends_address(sk, &from, false);
-	ends_address(sk, &to, true);
-	return drops_id(&from, &to, request ? socket_local_port(sk) : ends_port(sk, false),
-			ends_port(sk, true));
+	ends_head_address(c, &from, false);
+	ends_head_address(c, &to, true);
+	return drops_id(&from, &to, c->skc_num, bpf_ntohs(c->skc_dport));
+}
+
+/* --- copies --- */
+
+#define RESENT_MARK_BITS 14
+
+/* Which copy of a program was run last for a socket, by its address: its lock is held meanwhile. */
+static __u64 resent_marks[1 << RESENT_MARK_BITS] = {};
+
+/* Whether an earlier copy was run for this retransmission of SK. */
+static __always_inline bool resent_is_done(__u64 sk, __u32 copy)
+{
+	__u64 at = sk * 0x9e3779b97f4a7c15ULL >> (64 - RESENT_MARK_BITS); /* Knuth, vol. 3, 6.4 */
+	__u64 *mark, before;
+
+	barrier_var(at); /* keeps the mask last, which the verifier of 5.10 needs */
+	mark = &resent_marks[at & ((1 << RESENT_MARK_BITS) - 1)];
+	before = *mark - (sk << 8);
+	*mark = sk << 8 | copy;
+	return before < copy;
 }
 
 /*
@@ -93,13 +112,16 @@ static __noinline __u64 resent_since_last(struct resent *r)
 		since = last->time;
 	if (known)
 		r->segments = r->total - last->total;
-	bpf_map_update_elem(&resent_lasts, &at, &next, BPF_ANY);
+	if (last) /* cheaper than an update */
+		*last = next;
+	else
+		bpf_map_update_elem(&resent_lasts, &at, &next, BPF_ANY);
 	return known || !r->failed ? since : ~0ULL;
 }
 
 static __noinline int resent_key_fill(struct resent_key *key, const struct resent *r)
 {
-	ends_fill(&key->ends, r->sk, r->request);
+	ends_fill_of(&key->ends, (const struct sock_common *)&r->head, r->sk, r->request);
 	if (plumb_config.by & RESENT_BY_STATE)
 		key->state = r->state;
 	if (plumb_config.by & RESENT_BY_KIND)
@@ -122,6 +144,27 @@ static __always_inline void resent_add(__u32 slot, const struct resent *r, __u64
 	plumb_add(totals->counters[2], 1);
 }
 
+/*
+ * The packet itself has the time of the retransmission already.  The kernel keeps when the first of
+ * the packets on the way was sent or, as they arrive, the latest of which it knows that.
+ */
+static __noinline __u64 resent_first(const struct resent *r)
+{
+	const struct tcp_sock___usec *usec = (const void *)r->sk;
+	const struct tcp_sock *tp = (const struct tcp_sock *)r->sk;
+	__u32 unit = 1000000, stamp;
+
+	if (r->request)
+		return r->first;
+	if (r->state != STATE_SYN_SENT)
+		return BPF_CORE_READ(tp, first_tx_mstamp) * 1000;
+	if (bpf_core_field_exists(usec->tcp_usec_ts) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(usec, tcp_usec_ts))
+		unit = 1000;
+	stamp = BPF_CORE_READ(tp, retrans_stamp);
+	return r->now - (__u64)((__u32)(r->now / unit) - stamp) * unit;
+}
+
 /* OWNER: the socket whose thread it is. */
 static __noinline int resent_record(struct resent *r, const struct sock *owner, __u32 copy)
 {
@@ -138,7 +181,7 @@ static __noinline int resent_record(struct resent *r, const struct sock *owner, 
 	if (filter_is_over() || (resent_owners && !owners_find(owner, &key.who)))
 		return 0;
 	drop = drops_join(r->id, r->seq, r->length, r->began);
-	since = drop ? drop->time : since ?: r->first;
+	since = drop ? drop->time : since ?: resent_first(r);
 	if (drop && plumb_config.by & RESENT_BY_DROP)
 		key.drop = drop->why;
 	resent_key_fill(&key, r);
@@ -162,39 +205,36 @@ static __always_inline __u32 resent_kind(const struct inet_connection_sock *sk, 
 	return ca == CA_RECOVERY ? RESENT_FAST : RESENT_OTHER;
 }
 
-/*
- * The packet itself has the time of the retransmission already.  The kernel keeps when the first of
- * the packets on the way was sent or, as they arrive, the latest of which it knows that.
- */
-static __always_inline __u64 resent_first(const struct tcp_sock *tp, __u32 state, __u64 now)
-{
-	const struct tcp_sock___usec *usec = (const void *)tp;
-	__u32 unit = 1000000, stamp;
-
-	if (state != STATE_SYN_SENT)
-		return BPF_CORE_READ(tp, first_tx_mstamp) * 1000;
-	if (bpf_core_field_exists(usec->tcp_usec_ts) &&
-	    BPF_CORE_READ_BITFIELD_PROBED(usec, tcp_usec_ts))
-		unit = 1000;
-	stamp = BPF_CORE_READ(tp, retrans_stamp);
-	return now - (__u64)((__u32)(now / unit) - stamp) * unit;
-}
+/* Of a segment, what TCP keeps in its packet. */
+struct resent_control {
+	__u64 words[6];
+};
 
 PROGRAM_COPIES(segment_resent, "raw_tp/tcp_retransmit_skb")
 {
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	const struct sk_buff *skb = (const struct sk_buff *)argument_at(ctx, 1);
-	const struct tcp_skb_cb *cb = (const void *)skb + bpf_core_field_offset(skb->cb);
 	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
-	struct resent r = {.sk = sk, .now = bpf_ktime_get_ns(), .id = resent_id(sk, false)};
+	struct resent_control control;
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)&control;
+	const struct sock_common *c;
+	struct resent r;
 
+	if (resent_is_done((__u64)sk, copy))
+		return 0;
+	__builtin_memset(&r, 0, sizeof(r));
+	r.sk = sk;
+	r.now = bpf_ktime_get_ns();
+	c = ends_head(&r.head, sk);
+	r.id = resent_id(c);
+	bpf_probe_read_kernel(&control, sizeof(control),
+			      (const void *)skb + bpf_core_field_offset(skb->cb));
 	r.total = BPF_CORE_READ(tp, total_retrans);
-	r.segments = BPF_CORE_READ(cb, tcp_gso_segs);
-	r.seq = BPF_CORE_READ(cb, seq);
-	r.length = BPF_CORE_READ(cb, end_seq) - r.seq;
-	r.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	r.segments = cb->tcp_gso_segs;
+	r.seq = cb->seq;
+	r.length = cb->end_seq - r.seq;
+	r.state = c->skc_state;
 	r.kind = resent_kind((const struct inet_connection_sock *)sk, r.state);
-	r.first = resent_first(tp, r.state, r.now);
 	r.rtt = (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
 	r.began = BPF_CORE_READ(tp, tcp_clock_cache); /* since it was decided to send it */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___err, err))
@@ -212,7 +252,6 @@ PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
 		.sk = (const struct sock *)request,
 		.request = true,
 		.now = bpf_ktime_get_ns(),
-		.id = resent_id((const struct sock *)request, true),
 		.first = BPF_CORE_READ(tcp, snt_synack) * 1000,
 		.seq = BPF_CORE_READ(tcp, snt_isn),
 		.length = 1,
@@ -223,25 +262,29 @@ PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
 	};
 
 	r.began = r.now; /* the kernel does not tell of one that was dropped on its way out */
-
+	r.id = resent_id(ends_head(&r.head, r.sk));
 	return resent_record(&r, sk, copy);
 }
 
 SEC("raw_tp/kfree_skb")
 int segment_dropped(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct resent_drop d = {.why = ctx->args[1], .time = bpf_ktime_get_ns()};
+	struct resent_drop d = {.why = ctx->args[1]};
 	__u32 reason = 0;
+	__u8 verdict;
 
-	if (!drops_read((const struct sk_buff *)ctx->args[0], &d))
-		return 0;
 	/* The argument came with the type (5.17). */
 	if (bpf_core_type_exists(enum skb_drop_reason) &&
 	    (__u32)ctx->args[2] >
 		    bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
 		d.why = reason = (__u32)ctx->args[2];
-	if (drops_is_loss(&d, reason))
-		drops_add(&d);
+	verdict = drops_verdict(reason);
+	if (verdict == RESENT_COPY || !drops_read((const struct sk_buff *)ctx->args[0], &d))
+		return 0;
+	if (verdict == RESENT_AMBIGUOUS && d.received && drops_is_copy(d.id, d.seq))
+		return 0;
+	d.time = bpf_ktime_get_ns();
+	drops_add(&d);
 	return 0;
 }
 

@@ -22,6 +22,33 @@ static __always_inline void ends_map_address(struct tcp_address *a, __u32 ipv4)
 	a->words[3] = ipv4;
 }
 
+/* The beginning of a socket, which has the addresses: one read is cheaper than one of each. */
+struct ends_head {
+	__u64 words[16];
+};
+
+/* Its members, whose offsets are the kernel's. */
+static __always_inline const struct sock_common *ends_head(struct ends_head *h,
+							   const struct sock *sk)
+{
+	bpf_probe_read_kernel(h, sizeof(*h), sk);
+	return (const struct sock_common *)h;
+}
+
+static __always_inline bool ends_head_is_ip(const struct sock_common *c)
+{
+	return c->skc_family == SOCKET_INET || c->skc_family == SOCKET_INET6;
+}
+
+static __always_inline void ends_head_address(const struct sock_common *c, struct tcp_address *a,
+					      bool remote)
+{
+	if (c->skc_family == SOCKET_INET6 && bpf_core_field_exists(c->skc_v6_daddr))
+		__builtin_memcpy(a, remote ? &c->skc_v6_daddr : &c->skc_v6_rcv_saddr, sizeof(*a));
+	else
+		ends_map_address(a, remote ? c->skc_daddr : c->skc_rcv_saddr);
+}
+
 static __always_inline void ends_address(const struct sock *sk, struct tcp_address *a, bool remote)
 {
 	if (socket_family(sk) == SOCKET_INET6 &&
@@ -59,19 +86,29 @@ static __always_inline __u32 ends_netns(const struct sock *sk)
 	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 }
 
-/* Those by which rows are grouped; E is zeroed.  REQUEST: SK is a request for a connection. */
-static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
+/* Those by which rows are grouped; E is zeroed.  REQUEST: SK, of head C, is a request for a
+ * connection. */
+static __always_inline void ends_fill_of(struct tcp_ends *e, const struct sock_common *c,
+					 const struct sock *sk, bool request)
 {
+	const bool by_server = plumb_config.by & TCP_BY_PORT;
+	const bool accepted = by_server && (request || ends_accepted(sk));
+
 	if (plumb_config.by & TCP_BY_RADDR)
-		ends_address(sk, &e->raddr, true);
+		ends_head_address(c, &e->raddr, true);
 	if (plumb_config.by & TCP_BY_LADDR)
-		ends_address(sk, &e->laddr, false);
-	if (plumb_config.by & TCP_BY_RPORT)
-		e->rport = ends_port(sk, true);
-	if (plumb_config.by & TCP_BY_LPORT)
-		e->lport = request ? socket_local_port(sk) : ends_port(sk, false);
-	if (plumb_config.by & TCP_BY_PORT)
-		*(request || ends_accepted(sk) ? &e->rport : &e->lport) = 0;
+		ends_head_address(c, &e->laddr, false);
+	if (plumb_config.by & TCP_BY_RPORT && !accepted)
+		e->rport = bpf_ntohs(c->skc_dport);
+	if (plumb_config.by & TCP_BY_LPORT && (accepted || !by_server))
+		e->lport = request ? c->skc_num : ends_port(sk, false);
 	if (plumb_config.by & TCP_BY_NETNS)
 		e->netns = ends_netns(sk);
+}
+
+static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
+{
+	struct ends_head head;
+
+	ends_fill_of(e, ends_head(&head, sk), sk, request);
 }
