@@ -66,24 +66,19 @@ static __always_inline __u64 ends(__u64 *start, __u32 cpu, bool softirq)
 	return began;
 }
 
-/* Where the slot of WHAT is cached, if rows are not grouped by the thread; NULL: it is not. */
-static __always_inline __u32 *cached_slot(struct irq_cpu *c, __u32 what, __u32 phase)
-{
-	if (KEY_HAS_WHO || IRQ_NUMBER(what) >= IRQ_CACHED)
-		return NULL;
-	return &c->slots[phase & 1][IRQ_KIND(what) & 3][IRQ_NUMBER(what) & (IRQ_CACHED - 1)];
-}
-
 static __always_inline void record(struct irq_cpu *c, __u32 what, __u32 phase, __u32 cpu, __u64 ns)
 {
 	struct irq_key key = {.kind = IRQ_KIND(what), .phase = phase};
-	__u32 *cached = cached_slot(c, what, phase), slot = cached ? *cached : 0;
+	__u32 *cached =
+		&c->slots[phase & 1][IRQ_KIND(what) & 3][IRQ_NUMBER(what) & (IRQ_CACHED - 1)];
+	const bool is_cached = !KEY_HAS_WHO && IRQ_NUMBER(what) < IRQ_CACHED;
+	__u32 slot = is_cached ? *cached : 0;
 
 	if (!slot) {
 		if (plumb_config.by & IRQ_BY_HANDLER)
 			key.what = what;
 		slot = key_cpu_slot(current_task(), &key, cpu);
-		if (cached)
+		if (is_cached)
 			*cached = slot;
 	}
 	/* A row is of one kind, but for [other]. */
