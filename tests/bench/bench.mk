@@ -6,6 +6,7 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-switches
 	$(Q)$(MAKE) bench-stacks
 	$(Q)$(MAKE) bench-events
+	$(Q)$(MAKE) bench-interrupts
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
 	$(Q)$(MAKE) bench-merge
@@ -24,8 +25,10 @@ bench-switches: all $(B)/bench/switch-floor $(B)/bench/pingpong $(B)/bench/spin
 	tests/bench/switches --build=$(B) $(BENCH)
 bench-stacks: all $(B)/bench/deep $(B)/bench/deep-fp $(B)/bench/pingpong
 	tests/bench/stacks --build=$(B) $(BENCH)
-bench-events: all workloads
+bench-events: all workloads $(B)/bench/event-floor
 	tests/bench/events $(BENCH)
+bench-interrupts: $(B)/bin/irq-latency $(B)/bench/event-floor
+	tests/bench/interrupts --build=$(B) $(BENCH)
 bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
 	tests/bench/storage --build=$(B) $(BENCH)
 bench-servers: all
@@ -33,4 +36,4 @@ bench-servers: all
 bench-merge: $(B)/bin/hist-merge
 	tests/bench/merge --build=$(B) $(BENCH)
 
-.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-events bench-storage bench-servers bench-merge bench-keep
+.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-events bench-interrupts bench-storage bench-servers bench-merge bench-keep
