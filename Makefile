@@ -310,9 +310,10 @@ check-quick:
 include tests/fuzz/fuzz.mk
 
 # --- the benchmark: its floor, its load, its peers ---
-$(B)/bench/floor: tests/bench/floor.c $(B)/gen/floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
+FLOORS := $(patsubst %,$(B)/bench/%,floor switch-floor event-floor storage-floor)
+$(FLOORS): $(B)/bench/%: tests/bench/%.c $(B)/gen/%.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $@.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
 FLOOR_SKELETONS := $(patsubst tests/bench/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tests/bench/function-floor*.bpf.c))
 $(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
@@ -322,18 +323,6 @@ $(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIB
 $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/spin.d -static -pthread $< -o $@
-
-$(B)/bench/switch-floor: tests/bench/switch-floor.c $(B)/gen/switch-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
-	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/switch-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
-
-$(B)/bench/event-floor: tests/bench/event-floor.c $(B)/gen/event-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
-	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/event-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
-
-$(B)/bench/storage-floor: tests/bench/storage-floor.c $(B)/gen/storage-floor.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
-	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/storage-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
 
 $(B)/bench/storage-load: tests/bench/storage-load.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
