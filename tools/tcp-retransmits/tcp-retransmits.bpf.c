@@ -112,7 +112,7 @@ static __noinline __u64 resent_since_last(struct resent *r)
 		since = last->time;
 	if (known)
 		r->segments = r->total - last->total;
-	if (last) /* cheaper than an update */
+	if (last && !r->request) /* cheaper than an update; under the socket's lock */
 		*last = next;
 	else
 		bpf_map_update_elem(&resent_lasts, &at, &next, BPF_ANY);
