@@ -144,7 +144,7 @@ walked() {
 		| def such: .frames[(.frames | index("compute_known")) + 1:] as $f | ($callers | split(" ")) as $c
 			| $f[:$c | length] == $c and ($f[-1] | test("^(_start|__clone|clone|__clone3|clone3|thread_start)$"));
 		($all | map(.count) | add) as $n | ($all | map(select(such).count) | add) as $right
-		| $n >= 30 and $right >= 0.99 * $n and $last.user_stacks.frame_pointers == 0' --arg callers "$*"
+		| $n >= 12 and $right >= 0.99 * $n and $last.user_stacks.frame_pointers == 0' --arg callers "$*"
 }
 
 check() {
