@@ -10,7 +10,7 @@ struct bpf_object;
 
 /*
  * The path of a file in memory that has them, for bpf_object_open_opts.btf_custom_path; NULL: it
- * cannot be made.  It is filled before an object is loaded.
+ * cannot be made, and libbpf reads the types itself.  It is filled before an object is loaded.
  */
 const char *plumb_subset_path(void);
 

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <plumb/kernel/subset.h>
 #include <plumb/kernel/types.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+
+#define LARGEST (64UL << 20) /* bytes of the kernel's types */
 
 /* Names; the data of one is not NULL if the kernel has it. */
 struct names {
@@ -32,8 +35,9 @@ static int file = -1;
 const char *plumb_subset_path(void)
 {
 	static char path[32];
+	struct rlimit most; /* for files in memory, too */
 
-	if (file < 0)
+	if (file < 0 && !getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >= LARGEST)
 		file = memfd_create("types", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	return file < 0 || access(path, R_OK) ? NULL : path;
@@ -196,11 +200,16 @@ static int write_types(const struct btf *btf)
 int plumb_subset_fill(const struct bpf_object *object)
 {
 	struct btf *own = bpf_object__btf(object);
-	struct btf *kernel = file < 0 ? NULL : plumb_kernel_btf_get();
-	struct copy copy = {.to = btf__new_empty()};
+	struct btf *kernel;
+	struct copy copy = {};
 	struct names names = {};
-	int err = !kernel ? -errno : copy.to ? 0 : -ENOMEM;
+	int err;
 
+	if (file < 0)
+		return 0;
+	kernel = plumb_kernel_btf_get();
+	copy.to = btf__new_empty();
+	err = !kernel ? -errno : copy.to ? 0 : -ENOMEM;
 	if (!err && btf__find_by_name_kind(own, ".ksyms", BTF_KIND_DATASEC) > 0) {
 		err = write_types(kernel);
 	} else {
