@@ -86,6 +86,14 @@ run() {
 	finish share "$pid"
 	# The modules that show what listens are not in emulated machines.
 	[ ! -e /modules ] || : >hidden
+	start queue edges queue 127.0.0.1
+	attach queue-own -p "$pid"
+	attached
+	open_gate queue go
+	await 30 [ -e queue.gates/done ]
+	detach queue-own
+	open_gate queue end
+	finish queue "$pid"
 	start crowd edges crowd abstract
 	attach crowded -p "$pid" -b listener
 	go crowd
@@ -245,7 +253,7 @@ check_share() {
 	fi
 	holds "two listeners of one port: each with its drops and its process, together as the kernel counts them" share-both.json '$truth[0] as $t
 		| $last.listeners_with_drops | length == 2 and (map(.inode) | unique | length) == 2
-		and (map({(.comm): .pid}) | add) == {edges: $t.pid, "edges-other": $t.calls[-1].other}
+		and (map({(.comm): .pid}) | add) == {edges: $t.pid, "edges\\x0aother": $t.calls[-1].other}
 		and all(.[]; .listener == "127.0.0.1:7600" and .drops > 0 and .waiting == 3 and .backlog == 2)
 		and (map(.drops) | add) == $t.calls[-1].ListenDrops' --slurpfile truth share.truth
 	holds "... -p: that of this one" share-own.json '$last.listeners_with_drops | map(.comm) == ["edges"]'
@@ -286,6 +294,12 @@ check() {
 	check_drops hang-4 127.0.0.1:7400
 	check_drops hang-6 '[::1]:7400'
 	check_share
+	if ! unable_here queue; then
+		evidence queue-own.json queue-own.err queue.truth
+		holds "connections that come while the tool attaches are in the list once" queue-own.json \
+			'($last.in_flight | length) + $last.in_flight_not_listed == $truth[0].calls[0].count
+				and ([$last.in_flight[].since_before] | unique) == [false, true]' --slurpfile truth queue.truth
+	fi
 	check_crowded "$abstract"
 	check_overflow accept-4 127.0.0.1:7200
 	check_overflow accept-6 '[::1]:7200'

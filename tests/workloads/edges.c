@@ -30,6 +30,8 @@ const char usage[] =
 	"  share    40 connections to two listeners of one port, one of another process, with a "
 	"backlog of\n"
 	"           2 each, that accept none; they wait at the gate end\n"
+	"  queue    a connection each 2 ms, before the gate ready until the gate go; none is "
+	"accepted\n"
 	"  crowd    6 threads, each 100 connections to one listener with a backlog of 2\n"
 	"  storm    8 threads, each 500 connections to a listener of its own, which it accepts\n"
 	"What the kernel counts in that namespace is in the report.\n"
@@ -189,6 +191,40 @@ static void hang(void)
 	json_length--;
 }
 
+#define QUEUED 2000
+
+static atomic_bool enough;
+static pthread_t queues;
+static uint64_t n_queued;
+
+static void *queue_on(void *end)
+{
+	(void)end;
+	while (n_queued < QUEUED && !enough) {
+		begin_connect(new_socket(0));
+		n_queued++;
+		pause_ms(2);
+	}
+	return NULL;
+}
+
+static void queue_before(void)
+{
+	listen_at(7500, QUEUED);
+	pthread_create(&queues, NULL, queue_on, NULL);
+	pause_ms(20);
+}
+
+static void queue(void)
+{
+	enough = true;
+	pthread_join(queues, NULL);
+	reached("done");
+	gate("end");
+	put_plain_row("connect", n_queued, 0);
+	json_length--;
+}
+
 static void listen_beside(void)
 {
 	const int one = 1, fd = new_socket(0);
@@ -209,7 +245,7 @@ static void share_before(void)
 	other = fork_or_die();
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		rename_self("edges-other");
+		rename_self("edges\nother");
 		listen_beside();
 		__atomic_store_n(listens, true, __ATOMIC_SEQ_CST);
 		for (;;)
@@ -293,8 +329,8 @@ static const struct {
 	{"lose", lose, .closed = false},           {"random", lose_randomly, .closed = false},
 	{"copies", lose_answers, .closed = false}, {"connect", connect_each, .closed = true},
 	{"accept", accept_each, .closed = true},   {"hang", hang, .before = hang_before},
-	{"share", share, .before = share_before},  {"crowd", crowd, .closed = false},
-	{"storm", storm, .closed = false},
+	{"share", share, .before = share_before},  {"queue", queue, .before = queue_before},
+	{"crowd", crowd, .closed = false},         {"storm", storm, .closed = false},
 };
 
 static void set_address(const char *text)

@@ -218,8 +218,20 @@ static bool is_among(const struct plumb_net_socket *s, const struct sockets *in)
 	return false;
 }
 
-/* What waited before the trace, and still does. */
-static void list_earlier(const struct plumb_options *o, struct plumb_flights *to)
+/* Whether one of the N STATES is of this connection. */
+static bool was_seen(const struct plumb_net_socket *c, const struct accept_state *states, size_t n)
+{
+	for (const struct accept_state *s = states; s < states + n; s++)
+		if (s->family != AF_UNIX && s->lport == c->local_port &&
+		    s->rport == c->remote_port && !memcmp(&s->laddr, c->local, sizeof(s->laddr)) &&
+		    !memcmp(&s->raddr, c->remote, sizeof(s->raddr)))
+			return true;
+	return false;
+}
+
+/* What waited before the trace, and still does: none of the N STATES. */
+static void list_earlier(const struct accept_state *states, size_t n, const struct plumb_options *o,
+			 struct plumb_flights *to)
 {
 	const uint32_t netns = netns_of(o->n_pids ? o->pids[0] : (uint32_t)getpid());
 	struct accept_state s = {.netns = netns};
@@ -228,7 +240,7 @@ static void list_earlier(const struct plumb_options *o, struct plumb_flights *to
 	for (size_t i = 0; i < earlier.n; i++) {
 		const struct plumb_net_socket *old = &earlier.all[i];
 
-		if (old->inode || !is_among(old, &present))
+		if (old->inode || !is_among(old, &present) || was_seen(old, states, n))
 			continue;
 		s.lport = old->local_port;
 		s.rport = old->remote_port;
@@ -280,11 +292,16 @@ void queued_read(const struct plumb_run *run, struct plumb_flights *to)
 	n = read_states(map, states);
 	for (size_t i = 0; i < n; i++)
 		list(&states[i], o, to);
-	list_earlier(o, to);
+	list_earlier(states, n, o, to);
 }
 
-void queued_prepare(const struct plumb_options *o)
+void queued_prepare(void)
 {
 	plumb_peers_retain();
-	list_sockets(o->n_pids ? o->pids[0] : (uint32_t)getpid(), &earlier);
+}
+
+void queued_settle(const struct plumb_options *o)
+{
+	if (!earlier.all)
+		list_sockets(o->n_pids ? o->pids[0] : (uint32_t)getpid(), &earlier);
 }

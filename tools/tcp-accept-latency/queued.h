@@ -18,8 +18,13 @@ struct queued {
 	struct tcp_address listener;
 };
 
-/* Before the trace: notes what waits already, of which O may select. */
-void queued_prepare(const struct plumb_options *o);
+/* Before the tool is confined. */
+void queued_prepare(void);
+/*
+ * When programs are attached: notes what waits already, of which O may select.  What comes
+ * meanwhile is noted twice.
+ */
+void queued_settle(const struct plumb_options *o);
 
 /* As plumb_inflight.read_rest.  Selected by anything else than processes, there are none. */
 void queued_read(const struct plumb_run *run, struct plumb_flights *to);

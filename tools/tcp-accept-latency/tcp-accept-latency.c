@@ -99,7 +99,7 @@ static int prepare(struct plumb_options *o)
 {
 	net_counter_begin(&overflows, o);
 	net_counter_begin(&drops, o);
-	queued_prepare(o);
+	queued_prepare();
 	drops_prepare(o);
 	return 0;
 }
@@ -112,14 +112,16 @@ static void settle(const struct plumb_run *run)
 	net_counter_settle(&overflows);
 	net_counter_settle(&drops);
 	drops_settle(selected);
+	queued_settle(selected);
 }
 
 static void print_drops(FILE *out, const struct listening *l)
 {
-	char text[TCP_ADDRESS_TEXT + 8], holder[PLUMB_COMM_LEN + 16] = "";
+	char text[TCP_ADDRESS_TEXT + 8], comm[PLUMB_ESCAPED], holder[PLUMB_ESCAPED + 16] = "";
 
+	plumb_escape(comm, l->holder.comm, sizeof(comm));
 	if (l->holder.pid)
-		snprintf(holder, sizeof(holder), " of %s[%u]", l->holder.comm, l->holder.pid);
+		snprintf(holder, sizeof(holder), " of %s[%u]", comm, l->holder.pid);
 	fprintf(out, "    %s%s: %u dropped, %u waiting, backlog %u\n",
 		format_endpoint(&l->address, l->port, text, sizeof(text)), holder,
 		l->drops - l->before, l->waiting, l->backlog);
@@ -141,21 +143,21 @@ static void print_footer(FILE *out)
 
 static json_t *drops_json(const struct plumb_options *o)
 {
-	char text[TCP_ADDRESS_TEXT + 8];
+	char text[TCP_ADDRESS_TEXT + 8], comm[PLUMB_ESCAPED];
 	const struct listening *l = NULL;
 	json_t *listed = json_array();
 
 	while ((l = drops_next(l, o))) {
 		json_t *j = json_object();
 
+		plumb_escape(comm, l->holder.comm, sizeof(comm));
 		json_object_set_new(
 			j, "listener",
 			json_string(format_endpoint(&l->address, l->port, text, sizeof(text))));
 		json_object_set_new(j, "inode", plumb_json_u64(l->inode));
 		json_object_set_new(j, "pid",
 				    l->holder.pid ? plumb_json_u64(l->holder.pid) : json_null());
-		json_object_set_new(j, "comm",
-				    l->holder.pid ? plumb_json_text(l->holder.comm) : json_null());
+		json_object_set_new(j, "comm", l->holder.pid ? json_string(comm) : json_null());
 		json_object_set_new(j, "drops", plumb_json_u64(l->drops - l->before));
 		json_object_set_new(j, "waiting", plumb_json_u64(l->waiting));
 		json_object_set_new(j, "backlog", plumb_json_u64(l->backlog));
