@@ -22,7 +22,7 @@ def drain():
     peer = server.accept()[0]
     threading.Thread(target=refuse, daemon=True).start()
     while peer.recv(1 << 16):
-        pass
+        peer.send(b"x")
 def refuse():
     while True:
         server.accept()[0].close()
@@ -32,6 +32,7 @@ libc = ctypes.CDLL("libc.so.6")
 print("ready", flush=True)
 while True:
     client.send(bytes(1000))
+    client.recv(1)
     socket.create_connection(server.getsockname()).close()
     with open("written", "wb") as f:
         f.write(bytes(65536))

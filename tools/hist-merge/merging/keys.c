@@ -11,7 +11,7 @@ static const char *const known[] = {
 	"rport",     "laddr",  "lport",       "container", "pod",        "netns",   "label",
 	"cgroup_id", "start",  "lock",        "owner",     "owner-call", "handler", "phase",
 	"status",    "parent", "order",       "gfp",       "drop",       "result",  "listener",
-	"word",      "stack",  "waker-stack", "arguments", "asleep",
+	"word",      "stack",  "waker-stack", "arguments", "asleep",     "server",
 };
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))

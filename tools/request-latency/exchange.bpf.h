@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* exchange: a request begins, is read by a thread, and ends. */
+#pragma once
+
+#include <plumb/bpf/core/filter.bpf.h>
+#include <plumb/bpf/key/key-cpu.bpf.h>
+#include "thread.bpf.h"
+#include "record.bpf.h"
+
+#define MSG_DONTWAIT 0x40
+
+/* --- it begins and ends --- */
+
+/* FROM: of TCP, the number of its first byte. */
+static __always_inline void open_request(struct request_socket *s, __u64 first, __u32 from)
+{
+	s->from = from;
+	s->second = 0;
+	s->sent = 0;
+	s->mixed = 0;
+	s->first = first;
+}
+
+/* WRITTEN: socket_written() now.  When the reply is still being sent, it has ended by NOW. */
+static __noinline int close_request(const struct sock *sk, struct request_socket *s, __u32 written,
+				    __u64 now)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), known;
+	__u64 read, end;
+
+	if (!s) /* for the verifier */
+		return 0;
+	read = __sync_lock_test_and_set(&s->read, 0); /* of two CPUs, one */
+	if (!read)
+		return 0;
+	known = s->known;
+	s->known = 1;
+	if (s->rejected)
+		return 0;
+	if (!known) {
+		ledger_count(cpu, unmatched);
+		return 0;
+	}
+	if (s->mixed) {
+		ledger_count(cpu, unpaired);
+		return 0;
+	}
+	if (written == s->unsent) {
+		ledger_count(cpu, abandoned);
+		return 0;
+	}
+	end = s->path || request_config.early || s->is_sent == written ? s->sent : now;
+	return record(sk, s, read, end ?: now);
+}
+
+/* --- it is read --- */
+
+/* Whether the thread had read a request, and not replied, when it left its CPU last. */
+static __always_inline bool was_serving(const struct request_thread *t)
+{
+	struct request_socket *s = bpf_map_lookup_elem(&request_sockets, &t->serves);
+
+	return s && s->read && s->read <= t->last_left && (!s->sent || s->sent >= t->last_left);
+}
+
+/* What the current thread, which has read what arrived at S->first, did until it had its CPU. */
+static __always_inline void divide_queue(struct request_socket *s, const struct request_thread *t,
+					 struct task_struct *task, __u32 cpu)
+{
+	const struct sched_stay *stay = sched_own_stay(task, cpu);
+	__u64 since, left = t->last_left > s->first ? t->last_left : s->first;
+
+	s->queued[REQUEST_LATE] = s->queued[REQUEST_ASLEEP] = 0;
+	if (!stay || stay->began <= s->first || was_serving(t))
+		return;
+	since = t->last_how != LEFT_ASLEEP ? left : stay->since ?: stay->began;
+	if (since > stay->began)
+		since = stay->began;
+	if (since < left)
+		since = left;
+	s->queued[REQUEST_LATE] = stay->began - since;
+	s->queued[REQUEST_ASLEEP] = since - left;
+}
+
+static __noinline int first_read(struct request_socket *s, struct request_thread *t, __u64 sk)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	int i;
+
+	if (!s || !t) /* for the verifier */
+		return 0;
+	thread_is_back(t, task, cpu);
+	divide_queue(s, t, task, cpu);
+	t->serves = sk;
+	t->asked = 0;
+	for (i = 0; i < AWAY_KINDS; i++)
+		s->away[i] = t->away[i];
+	s->pid = current_pid(task);
+	s->tid = current_tid(task);
+	bpf_get_current_comm(s->comm, sizeof(s->comm));
+	__builtin_memset(&s->who, 0, sizeof(s->who));
+	key_current(&s->who, task, cpu);
+	key_trim(&s->who);
+	return 0;
+}
+
+static __always_inline void request_is_read(const struct sock *sk, struct request_socket *s,
+					    struct task_struct *task, __u32 written, __u64 now)
+{
+	struct request_thread *t;
+
+	s->rejected = !filter_thread(task) || !filter_entry(task);
+	s->unsent = written;
+	s->sent = 0;
+	s->sender = 0;
+	s->reader = (__u64)task;
+	t = s->rejected ? NULL : inflight_make(task);
+	if (t)
+		first_read(s, t, (__u64)sk);
+	else if (!s->rejected) {
+		s->rejected = 1;
+		ledger_count(bpf_get_smp_processor_id(), no_state);
+	}
+	if (!s->rejected && s->known)
+		ledger_count(bpf_get_smp_processor_id(), began);
+	barrier();
+	s->read = now;
+}
+
+/*
+ * What arrived before a reply, and was not read until then, is another request.  If it was read
+ * before, it is the rest of this one if the thread waited for it: then it does nothing else
+ * meanwhile.  Else it can be either.
+ *
+ * The other end of a unix connection queues data before it says so: they can be read first.
+ */
+static __always_inline void read_again(const struct sock *sk, struct request_socket *s,
+				       struct task_struct *task, __u32 flags, __u32 written,
+				       __u64 now)
+{
+	__u64 second = s->second;
+
+	if (second ? !socket_took_second(sk, s) : !s->drained)
+		return;
+	if (written == s->unsent) {
+		if (s->reader != (__u64)task || flags & MSG_DONTWAIT)
+			s->mixed = 1;
+		s->second = 0;
+	} else if (second || s->path) {
+		close_request(sk, s, written, now);
+		open_request(s, second ?: now, s->second_from);
+	} else { /* of TCP, what arrived was missed */
+		s->mixed = 1;
+	}
+}
+
+static __always_inline void data_read(const struct sock *sk, struct request_socket *s,
+				      struct task_struct *task, __u32 flags)
+{
+	__u32 written = socket_written(sk, s);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!s->first && !s->path)
+		return;
+	if (!s->first)
+		open_request(s, now, 0);
+	if (s->read)
+		read_again(sk, s, task, flags, written, now);
+	else if (s->second && socket_took_second(sk, s))
+		s->second = 0; /* all in one read */
+	if (!s->read)
+		request_is_read(sk, s, task, written, now);
+	s->drained = socket_is_drained(sk, s);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* record: a request that has ended: its stages and their parts, its rows, its record. */
+#pragma once
+
+#include <plumb/bpf/hist/hist.bpf.h>
+#include <plumb/bpf/key/keys.bpf.h>
+#include "socket.bpf.h"
+
+enum { SPLIT_PARTS = REQUEST_OFF };
+#include <plumb/bpf/hist/split-hist.bpf.h>
+
+const volatile struct request_config request_config = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} request_slow_ones SEC(".maps");
+
+/* What a stage consists of. */
+struct request_times {
+	__u64 ns[REQUEST_STAGES];
+	__u64 off[REQUEST_OFF];
+};
+
+/* Add a part of at most LEFT ns; return what is left then. */
+static __always_inline __u64 take(__u64 *part, __u64 ns, __u64 left)
+{
+	/* Clocks of CPUs can differ a little. */
+	*part = ns < left ? ns : left;
+	return left - *part;
+}
+
+/* READ: S->read, which is 0 by now.  END: when the last of the reply was sent. */
+static __always_inline void divide(const struct request_socket *s, __u64 read, __u64 end,
+				   struct request_times *t)
+{
+	__u64 left;
+
+	if ((__s64)(read - s->first) < 0)
+		read = s->first;
+	if ((__s64)(end - read) < 0)
+		end = read;
+	t->ns[REQUEST_WHOLE] = end - s->first;
+	t->ns[REQUEST_QUEUED] = read - s->first;
+	t->ns[REQUEST_SERVICE] = end - read;
+
+	left = take(&t->off[REQUEST_ASLEEP], s->queued[REQUEST_ASLEEP], read - s->first);
+	left = take(&t->off[REQUEST_LATE], s->queued[REQUEST_LATE], left);
+	t->off[REQUEST_BUSY] = left;
+	left = end - read;
+	if (s->sender != s->reader || end != s->sent) {
+		t->off[REQUEST_HANDED] = left;
+		return;
+	}
+	left = take(&t->off[REQUEST_DOWNSTREAM], s->service[AWAY_DOWNSTREAM], left);
+	left = take(&t->off[REQUEST_BLOCKED],
+		    s->service[AWAY_BLOCKED] - s->service[AWAY_DOWNSTREAM], left);
+	left = take(&t->off[REQUEST_PREEMPTED], s->service[AWAY_PREEMPTED], left);
+	left = take(&t->off[REQUEST_QUOTA], s->service[AWAY_QUOTA], left);
+	left = take(&t->off[REQUEST_RUNQ], s->service[AWAY_RUNQ], left);
+	take(&t->off[REQUEST_IRQ], s->service[AWAY_IRQ], left);
+}
+
+static __always_inline bool send(const struct request_socket *s, const struct request_times *t)
+{
+	struct request_slow *slow = bpf_ringbuf_reserve(&request_slow_ones, sizeof(*slow), 0);
+
+	if (!slow)
+		return false;
+	slow->end = s->first + t->ns[REQUEST_WHOLE];
+	__builtin_memcpy(slow->ns, t->ns, sizeof(slow->ns));
+	__builtin_memcpy(slow->off, t->off, sizeof(slow->off));
+	slow->path = s->path;
+	slow->raddr = s->raddr;
+	slow->port = s->port;
+	slow->pid = s->pid;
+	slow->tid = s->tid;
+	slow->pad = 0;
+	__builtin_memcpy(slow->comm, s->comm, sizeof(slow->comm));
+	bpf_ringbuf_submit(slow, 0);
+	return true;
+}
+
+static __noinline int record_stage(struct request_key *key, const struct request_times *t,
+				   __u32 stage)
+{
+	__u64 off[REQUEST_OFF] = {}, on;
+	__u32 slot, i;
+
+	if (!key || !t || stage >= REQUEST_STAGES) /* for the verifier */
+		return 0;
+	on = t->ns[stage];
+	for (i = 0; i < REQUEST_OFF; i++) {
+		if (stage == (i < REQUEST_QUEUED_PARTS ? REQUEST_SERVICE : REQUEST_QUEUED))
+			continue;
+		off[i] = t->off[i];
+		on -= off[i];
+	}
+	key->stage = stage;
+	key_find(key, &slot);
+	split_record(off, slot, bpf_get_smp_processor_id(), t->ns[stage], on, 0);
+	return 0;
+}
+
+static __noinline int record(const struct sock *sk, struct request_socket *s, __u64 read, __u64 end)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct request_times t = {};
+	struct request_key key = {};
+
+	if (!s) /* for the verifier */
+		return 0;
+	divide(s, read, end, &t);
+	if (t.ns[REQUEST_WHOLE] < request_config.min_ns) {
+		ledger_count(cpu, filtered_at_exit);
+		return 0;
+	}
+	if (request_config.slower && !send(s, &t)) {
+		ledger_count(cpu, dropped);
+		return 0;
+	}
+	key.who = s->who;
+	if (!s->path)
+		ends_fill(&key.ends, sk, false);
+	else if (plumb_config.by & TCP_BY_NETNS)
+		key.ends.netns = ends_netns(sk);
+	if (plumb_config.by & REQUEST_BY_SERVER) {
+		key.path = s->path;
+		key.port = s->port;
+	}
+	record_stage(&key, &t, REQUEST_WHOLE);
+	if (plumb_config.by & REQUEST_BY_STAGE) {
+		record_stage(&key, &t, REQUEST_QUEUED);
+		record_stage(&key, &t, REQUEST_SERVICE);
+	}
+	return 0;
+}

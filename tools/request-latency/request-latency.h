@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the loader and the BPF program of request-latency. */
+#pragma once
+
+#include <plumb/bpf/net/ends.h>
+
+/* What the tool adds to --by, besides those of bpf/net/ends.h. */
+#define REQUEST_BY_SERVER (TCP_BY_TOOL << 0)
+#define REQUEST_BY_STAGE  (TCP_BY_TOOL << 1)
+
+#define REQUEST_SOCKETS 65536 /* accepted connections; those beyond are not followed */
+#define REQUEST_PATHS   1024
+#define REQUEST_PATH    108 /* UNIX_PATH_MAX */
+
+/* The stages of a request follow each other: queued + service = whole. */
+enum request_stage { REQUEST_WHOLE, REQUEST_QUEUED, REQUEST_SERVICE, REQUEST_STAGES };
+
+/* What the time of a request consists of. */
+enum request_part {
+	/* Until it is read, by what the thread did that then reads it: */
+	REQUEST_BUSY,   /* something else, mostly other requests */
+	REQUEST_LATE,   /* it was runnable, without a CPU */
+	REQUEST_ASLEEP, /* it slept, and served nothing */
+	/* Until the last of the reply is sent, by what the thread did that read it: */
+	REQUEST_QUEUED_PARTS,
+	REQUEST_BLOCKED = REQUEST_QUEUED_PARTS,
+	REQUEST_DOWNSTREAM, /* the same, until another socket answered what it had sent there */
+	REQUEST_PREEMPTED,
+	REQUEST_QUOTA, /* the same, with the CPU quota of its cgroup used up */
+	REQUEST_RUNQ,
+	REQUEST_IRQ,    /* it had a CPU, and interrupts and softirqs took that */
+	REQUEST_HANDED, /* another thread has sent the reply, or it is not known which */
+	REQUEST_OFF,
+	REQUEST_ON_CPU = REQUEST_OFF,
+	REQUEST_PARTS
+};
+
+struct request_key {
+	struct plumb_who who; /* the thread that read the request first */
+	struct tcp_ends ends; /* empty, of a unix socket */
+	__u64 path;           /* of a unix socket: the hash of its name, never 0 */
+	__u32 port;           /* of TCP, the server's */
+	__u32 stage;
+};
+_Static_assert(sizeof(struct request_key) == 112, "no hidden padding in a hash key");
+
+/* The account of a thread: times in which it had no CPU, ns. */
+enum request_away {
+	AWAY_BLOCKED,
+	AWAY_DOWNSTREAM, /* in AWAY_BLOCKED, too */
+	AWAY_PREEMPTED,
+	AWAY_QUOTA,
+	AWAY_RUNQ,
+	AWAY_IRQ,
+	AWAY_KINDS
+};
+
+/* A connection that a server accepted, by its socket. */
+struct request_socket {
+	/* The request that is open, times in ns, CLOCK_MONOTONIC: */
+	__u64 first;  /* its data began to arrive; 0: none is open */
+	__u64 read;   /* its first bytes were read; 0: not yet */
+	__u64 sent;   /* the last time that something was sent since; 0: nothing was */
+	__u64 second; /* data arrived when all before were read, and no reply was sent; 0: none did
+		       */
+	__u64 reader; /* the task that read it */
+	__u64 sender; /* the task that sent last; 0: none, or its account is not known */
+	__u64 away[AWAY_KINDS];             /* the account of the reader when it had read, */
+	__u64 service[AWAY_KINDS];          /* and how it had grown when it sent last */
+	__u64 queued[REQUEST_QUEUED_PARTS]; /* but for REQUEST_BUSY, which is the rest */
+	__u32 unsent;                       /* request_written() when it was read */
+	__u32 is_sent;                      /* the same when SENT was noted */
+	__u32 rejected;                     /* by the filters */
+	__u32 mixed;                        /* not separable from others */
+	__u32 drained;                      /* all that had arrived was read */
+	__u32 pid, tid;
+	char comm[PLUMB_COMM_LEN];
+	struct plumb_who who;
+
+	/* The connection: */
+	__u32 gone;        /* it was closed */
+	__u32 known;       /* since it was made, or since the end of a request */
+	__u32 arrived;     /* of TCP: the number of the byte after the last one */
+	__u32 from;        /* the same when data arrived at FIRST, before them */
+	__u32 second_from; /* the same at SECOND */
+	__u32 sends;       /* of unix sockets */
+	__u64 path;        /* as in the key; 0: it is no unix socket */
+	__u64 address;     /* of a unix socket: that of its name, in the kernel */
+	struct tcp_address raddr;
+	__u32 port;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct request_socket) % 8 == 0, "no hidden padding in a map's value");
+
+struct request_path {
+	__u32 length;
+	union {
+		char path[REQUEST_PATH];
+		__u32 words[REQUEST_PATH / 4];
+	};
+};
+
+/* A request that took at least request_config.min_ns. */
+struct request_slow {
+	__u64 end; /* ns, CLOCK_MONOTONIC */
+	__u64 ns[REQUEST_STAGES];
+	__u64 off[REQUEST_OFF];
+	__u64 path;
+	struct tcp_address raddr;
+	__u32 port, pid, tid, pad;
+	char comm[PLUMB_COMM_LEN];
+};
+
+struct request_config {
+	__u64 min_ns; /* shorter requests are not recorded */
+	__u32 slower; /* 1: recorded requests are also sent one by one */
+	__u32 early;  /* 1: tcp_sendmsg_locked says when TCP is about to take bytes */
+};
