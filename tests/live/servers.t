@@ -206,6 +206,7 @@ test_redis() {
 	await "$work/redis.log" 'accept connections at'
 	# Its jemalloc maps libstdc++, for which return instructions would be probed: both functions end in a jump.
 	trace redis user-func-latency --mechanism=uprobe -b func -p "$server" "$redis:call" "$redis:processCommand"
+	trace redis-requests request-latency -b server -p "$server"
 	all_trace
 	as_nobody "$work/root/usr/bin/redis-benchmark" -s "$work/run/redis.sock" -t get -n "$gets" -c 8 --csv >"$work/benchmark.out" 2>&1
 	end_traces
@@ -222,6 +223,18 @@ test_redis() {
 		'($last.rows | map(select(.key.func | endswith(":call") or . == "call").sum)[0]) >= ($stats[0] | map(.usec) | add) * 1000' \
 		--slurpfile stats "$work/commandstats"
 	holds "redis: nothing is lost" "$work/redis.json" "$nothing_lost"
+	evidence "$work/redis-requests.json" "$work/redis-requests.err" "$work/commandstats" "$work/benchmark.out"
+	# The two commands that ask for the configuration come in one piece.
+	holds "redis: requests are the commands of commandstats, of its unix socket" "$work/redis-requests.json" \
+		'($last.rows | map([.key.server, .count])) == [[$socket, ($stats[0] | map(.calls) | add) - 1]]' \
+		--slurpfile stats "$work/commandstats" --arg socket "$work/run/redis.sock"
+	holds "... they take at least the time that redis measures inside" "$work/redis-requests.json" \
+		'$last.rows[0].sum >= ($stats[0] | map(.usec) | add) * 1000' --slurpfile stats "$work/commandstats"
+	# The mean is rounded to us, and that one is not in it.
+	holds "... and at most what its clients wait" "$work/redis-requests.json" \
+		'$last.rows[0].sum - $last.rows[0].max <= $gets * ($mean + 0.0005) * 1000000' --argjson gets "$gets" \
+		--argjson mean "$(sed -nE 's/^"GET","[0-9.]*","([0-9.]*)",.*/\1/p' "$work/benchmark.out")"
+	holds "redis: none of its requests is lost" "$work/redis-requests.json" "$nothing_lost"
 }
 
 # traced NAME TOOL ARG... -- OPTION... CLASS - a tool, and the Java program that it traces
