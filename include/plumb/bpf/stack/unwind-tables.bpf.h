@@ -71,13 +71,6 @@ struct {
 	__type(value, struct plumb_unwind_image);
 } plumb_unwind_images SEC(".maps");
 
-/*
- * The row that each address had last, by a number made of the address: the same functions are on
- * most stacks.  It is the one if the address is not below it, and below the next one.
- */
-#define UNWIND_HINTS 8192 /* a power of two */
-PLUMB_MAP(plumb_unwind_hints, ARRAY, UNWIND_HINTS, __u32, __u32);
-
 /* The buffer that a stack is taken to: one per CPU. */
 PLUMB_MAP(plumb_stack_taken, ARRAY,
 	  1 /* set by the loader: CPUs, or PLUMB_STACKS_AT_ONCE for each */, __u32,
@@ -105,6 +98,24 @@ struct unwind_walk {
 PLUMB_MAP(plumb_unwind_walks, ARRAY, 1 /* the loader: as plumb_stack_taken */, __u32,
 	  struct unwind_walk);
 PLUMB_MAP(plumb_unwind_counts, PERCPU_ARRAY, PLUMB_WALKS, __u32, __u64);
+
+/*
+ * The row that each address had last, by a number made of the address: the same functions are on
+ * most stacks.  It is the one if the address is not below it, and below the next one.
+ */
+#define UNWIND_HINTS 8192 /* a power of two */
+#ifndef UNWIND_WITHOUT_HINTS
+PLUMB_MAP(plumb_unwind_hints, ARRAY, UNWIND_HINTS, __u32, __u32);
+
+static __always_inline __u32 *unwind_hint(const struct unwind_walk *w, __u64 wanted)
+{
+	__u32 place = (w->first + wanted) % UNWIND_HINTS;
+
+	return bpf_map_lookup_elem(&plumb_unwind_hints, &place);
+}
+#else
+#define unwind_hint(w, wanted) ((__u32 *)NULL)
+#endif
 
 /* The number of what is halfway in a search. */
 static __always_inline __u32 unwind_middle(const struct unwind_walk *w)
@@ -179,8 +190,7 @@ static __always_inline const struct plumb_unwind_row *unwind_find_row(struct unw
 								      __u64 pc)
 {
 	const __u64 wanted = pc - w->base;
-	__u32 place = (w->first + wanted) % UNWIND_HINTS;
-	__u32 *hint = bpf_map_lookup_elem(&plumb_unwind_hints, &place);
+	__u32 *hint = unwind_hint(w, wanted);
 	const struct plumb_unwind_row *row;
 	__u32 middle, at, i;
 
