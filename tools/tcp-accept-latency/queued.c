@@ -44,16 +44,42 @@ static int take(const struct plumb_net_socket *s, const void *context)
 	return 0;
 }
 
+static bool is_same(const struct plumb_net_socket *a, const struct plumb_net_socket *b)
+{
+	return a->local_port == b->local_port && a->remote_port == b->remote_port &&
+	       a->inode == b->inode && !memcmp(a->local, b->local, sizeof(a->local)) &&
+	       !memcmp(a->remote, b->remote, sizeof(a->remote));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct plumb_net_socket *x = a, *y = b;
+	const uint64_t of_x = x->inode << 32 | (uint32_t)x->local_port << 16 | x->remote_port,
+		       of_y = y->inode << 32 | (uint32_t)y->local_port << 16 | y->remote_port;
+	const int ends = memcmp(x->remote, y->remote, sizeof(x->remote))
+				 ?: memcmp(x->local, y->local, sizeof(x->local));
+
+	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : ends;
+}
+
 /* Those of the namespace of process PID. */
 static void list_sockets(uint32_t pid, struct sockets *to)
 {
 	struct plumb_net_socket none;
+	size_t n = 0;
 
 	if (!to->all)
 		to->all = calloc(ACCEPT_STATES, sizeof(*to->all));
 	to->n = 0;
-	if (to->all)
-		plumb_net_find(pid, "tcp", take, to, &none);
+	if (!to->all)
+		return;
+	plumb_net_find(pid, "tcp", take, to, &none);
+	/* The kernel repeats some if others come while it is read. */
+	qsort(to->all, to->n, sizeof(*to->all), compare);
+	for (size_t i = 0; i < to->n; i++)
+		if (!n || !is_same(&to->all[i], &to->all[n - 1]))
+			to->all[n++] = to->all[i];
+	to->n = n;
 }
 
 static uint32_t netns_of(uint32_t pid)
@@ -203,13 +229,6 @@ static void list(const struct accept_state *s, const struct plumb_options *o,
 						     .user = PLUMB_NO_STACK});
 }
 
-static bool is_same(const struct plumb_net_socket *a, const struct plumb_net_socket *b)
-{
-	return a->local_port == b->local_port && a->remote_port == b->remote_port &&
-	       !memcmp(a->local, b->local, sizeof(a->local)) &&
-	       !memcmp(a->remote, b->remote, sizeof(a->remote));
-}
-
 static bool is_among(const struct plumb_net_socket *s, const struct sockets *in)
 {
 	for (size_t i = 0; i < in->n; i++)
@@ -254,13 +273,14 @@ static int by_netns(const void *a, const void *b)
 {
 	const struct accept_state *x = a, *y = b;
 
-	return (x->netns > y->netns) - (x->netns < y->netns);
+	return x->netns != y->netns ? (x->netns > y->netns) - (x->netns < y->netns)
+				    : memcmp(x, y, sizeof(*x));
 }
 
 static size_t read_states(int map, struct accept_state *all)
 {
 	uint64_t id, *previous = NULL;
-	size_t n = 0;
+	size_t n = 0, kept = 0;
 
 	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
 	while (n < ACCEPT_STATES && !bpf_map_get_next_key(map, previous, &id)) {
@@ -269,7 +289,10 @@ static size_t read_states(int map, struct accept_state *all)
 			n++;
 	}
 	qsort(all, n, sizeof(*all), by_netns);
-	return n;
+	for (size_t i = 0; i < n; i++)
+		if (!kept || memcmp(&all[i], &all[kept - 1], sizeof(*all)))
+			all[kept++] = all[i];
+	return kept;
 }
 
 void queued_read(const struct plumb_run *run, struct plumb_flights *to)
