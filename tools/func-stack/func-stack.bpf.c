@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/bpf/function/trace-targets.bpf.h>
-/*
- * One for user functions is loaded beside others, without the types of its functions: then the
- * verifier follows each call, which with hints is too much for it.
- */
-#define UNWIND_WITHOUT_HINTS
 #include <plumb/bpf/stack/stacks.bpf.h>
 #include <plumb/bpf/core/totals.bpf.h>
 

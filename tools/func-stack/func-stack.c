@@ -54,6 +54,7 @@ static int open_stacks(struct plumb_bpf *bpf, bool calibration)
 	*bpf = PLUMB_BPF_OF(skel, "");
 	PLUMB_TRACE_TARGETS_CONFIGURE(skel, calibration);
 	skel->rodata->targets_with_caller = are_entries();
+	skel->rodata->unwind_without_hints = true;
 	plumb_stacks_first = name_first;
 	/* Several programs can record the same stack, while one of them is preempted. */
 	bpf->config->interleaved = true;

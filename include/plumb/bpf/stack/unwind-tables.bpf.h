@@ -104,18 +104,20 @@ PLUMB_MAP(plumb_unwind_counts, PERCPU_ARRAY, PLUMB_WALKS, __u32, __u64);
  * most stacks.  It is the one if the address is not below it, and below the next one.
  */
 #define UNWIND_HINTS 8192 /* a power of two */
-#ifndef UNWIND_WITHOUT_HINTS
 PLUMB_MAP(plumb_unwind_hints, ARRAY, UNWIND_HINTS, __u32, __u32);
+
+/*
+ * Set by tools of which a program is loaded without the types of its functions: there the verifier
+ * follows each call, which with hints is too much for it.
+ */
+const volatile __u8 unwind_without_hints = 0;
 
 static __always_inline __u32 *unwind_hint(const struct unwind_walk *w, __u64 wanted)
 {
 	__u32 place = (w->first + wanted) % UNWIND_HINTS;
 
-	return bpf_map_lookup_elem(&plumb_unwind_hints, &place);
+	return unwind_without_hints ? NULL : bpf_map_lookup_elem(&plumb_unwind_hints, &place);
 }
-#else
-#define unwind_hint(w, wanted) ((__u32 *)NULL)
-#endif
 
 /* The number of what is halfway in a search. */
 static __always_inline __u32 unwind_middle(const struct unwind_walk *w)
