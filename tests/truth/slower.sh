@@ -295,7 +295,7 @@ check() {
 			| all($truth[0].calls[] | select(.must.preempted + .must.runq > 0); . as $true
 				| [$found[] | select(.comm == $true.comm)] | ([.[].meanwhile[] | select(.comm == "parts" and .policy == "fifo") | [.what, .policy, .priority, .nice]] | unique)
 					== [["thread", "fifo", 2, null]]
-				and ([.[].meanwhile[] | select(.comm == "parts" and .policy == "fifo").sum] | add) >= 0.95 * ($true.must.preempted + $true.must.runq)
+				and ([.[].meanwhile[] | select(.comm == "parts" and .policy == "fifo").sum] | add) >= 0.95 * $true.holder
 				and ([.[].waited | select(.) | [.policy, .priority]] | unique) == [["fifo", 1]])' --slurpfile truth parting.truth
 		holds "... and where one is told, it is of the part that it had" split.json "$calls"' as $found
 			| [$found[] | select(.preempted > 0 and .blocked + .runq == 0).longest.why] as $preempted

@@ -209,8 +209,8 @@ check() {
 			| ([$last.who.waited[].sum] | add) as $sum | $sum == ([$last.who.meanwhile[].sum] | add)
 			and $sum >= $least * 0.99 and $sum <= ($least + $return) * 1.01'
 	holds "... the partner had the CPU meanwhile, by its clock, with its policy and priority" by-cpu.json \
-		'[$truth[0].calls[].must | .preempted + .runq] | add as $must
-			| [$last.who.meanwhile[] | select(.what == "thread" and .comm == "parts" and .policy == "fifo" and .priority == 2).sum] | add >= 0.95 * $must' \
+		'[$truth[0].calls[].holder] | add as $held
+			| [$last.who.meanwhile[] | select(.what == "thread" and .comm == "parts" and .policy == "fifo" and .priority == 2).sum] | add >= 0.95 * $held' \
 		--slurpfile truth variants.truth
 	evidence comm.json comm.err variants.truth
 	holds "-c: the two threads that were asked for" comm.json \

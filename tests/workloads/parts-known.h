@@ -6,6 +6,8 @@
  *	must	lower bounds.  While the holder held the CPU, the call was preempted, or on the run
  *		queue if it had been woken.  It was asleep from when that was seen until its
  *		partner began to wake it.
+ *	holder	lower bound of what the holder itself ran in these times: a starved thread of the
+ *		ordinary policy gets 5 % of a CPU that SCHED_FIFO threads keep busy.
  *	can	upper bounds.  No wait for a CPU begins before the partner's waking call.  No sleep
  *		goes on after that call if it was made on the same CPU (0: it was not).  Time off
  *		the CPU is at most the time around the call less the thread's CPU time
@@ -24,13 +26,14 @@ struct call {
 	long voluntary, involuntary;                   /* switches, around it */
 	uint64_t asleep, waking, woken; /* by its partner: seen asleep; wakeup began, ended */
 	uint64_t held, released;        /* when the holder took and released the CPU */
+	uint64_t held_cpu;              /* what the holder ran between */
 	bool computing;                 /* the call was in progress while the CPU was held */
 };
 
 enum kind { PREEMPTED, BLOCKED, RUNQ, ON_CPU, MIXED, KINDS };
 
 struct known {
-	uint64_t sum, off, must[3], can[2], mostly[3];
+	uint64_t sum, off, must[3], holder, can[2], mostly[3];
 	long voluntary, involuntary;
 };
 enum { IS_PREEMPTED, IS_BLOCKED, IS_RUNQ };
@@ -44,6 +47,17 @@ static void must(struct known *k, int part, const struct call *c, uint64_t from,
 	k->mostly[part] += (to - from) * 100 > (c->after - c->before) * 51;
 }
 
+/* The same, of a time in which the holder ran but for what it was off the CPU. */
+static void must_hold(struct known *k, int part, const struct call *c, uint64_t from)
+{
+	const uint64_t span = c->released - c->held, to = c->released;
+	const uint64_t off = span > c->held_cpu ? span - c->held_cpu : 0;
+
+	must(k, part, c, from, to);
+	if (to > from + off)
+		k->holder += to - from - off;
+}
+
 static void add_up(struct known *k, const struct call *c, enum kind kind)
 {
 	k->sum += c->after - c->before;
@@ -51,7 +65,7 @@ static void add_up(struct known *k, const struct call *c, enum kind kind)
 	k->voluntary += c->voluntary;
 	k->involuntary += c->involuntary;
 	if (kind != RUNQ && c->computing)
-		must(k, IS_PREEMPTED, c, c->held, c->released);
+		must_hold(k, IS_PREEMPTED, c, c->held);
 	if (!c->woken)
 		return;
 	k->can[1] += c->after - c->waking;
@@ -62,7 +76,7 @@ static void add_up(struct known *k, const struct call *c, enum kind kind)
 		return;
 	must(k, IS_BLOCKED, c, c->asleep, c->waking);
 	if (kind == RUNQ)
-		must(k, IS_RUNQ, c, c->woken, c->released);
+		must_hold(k, IS_RUNQ, c, c->woken);
 }
 
 static void put_three(const char *name, const uint64_t v[3])

@@ -94,12 +94,14 @@ static void *hold(void *unused)
 		while (sem_wait(&hold_wanted))
 			;
 		hold_of->held = now_ns();
+		hold_of->held_cpu = thread_ns(CLOCK_THREAD_CPUTIME_ID);
 		/* A wakeup from another CPU might wait until this CPU processes its queue. */
 		if (hold_kind == RUNQ)
 			wake(hold_of, hold_kind);
 		atomic_fetch_add(&holds, 1);
 		while (now_ns() < hold_of->held + hold_ns)
 			;
+		hold_of->held_cpu = thread_ns(CLOCK_THREAD_CPUTIME_ID) - hold_of->held_cpu;
 		hold_of->released = now_ns();
 		atomic_fetch_add(&holds, 1);
 	}
@@ -362,6 +364,7 @@ static void tell(enum kind kind)
 	    (unsigned long long)k.sum, k.voluntary, k.involuntary);
 	put_three("must", k.must);
 	put_three("mostly", k.mostly);
+	put(",\"holder\":%llu", (unsigned long long)k.holder);
 	put(",\"can\":{\"off\":%llu,\"blocked\":%llu,\"runq\":%llu}}", (unsigned long long)k.off,
 	    (unsigned long long)k.can[0], (unsigned long long)k.can[1]);
 }

@@ -2,6 +2,7 @@
 /* guard: the audit record of a run, the administrator's policy, and giving up privileges. */
 
 #include <errno.h>
+#include <signal.h>
 #include <plumb/bpf/key/key.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/inflight.h>
@@ -200,8 +201,11 @@ static void start(const char *program)
 	plumb_audit_begin(program, sink);
 }
 
+static bool ends_itself; /* by -d, at max-duration at the latest */
+
 static int prepare(struct plumb_options *o, const struct plumb_tool *tool)
 {
+	ends_itself = o->duration && o->duration <= plumb_policy_max_duration();
 	plumb_policy_check_duration(o->duration);
 	return 0;
 }
@@ -220,6 +224,9 @@ static void begin(struct plumb_run *run)
 
 static void ends(const char *how, int signal, int code)
 {
+	/* Both timers end at once if -d is max-duration. */
+	if (!how && code == SI_TIMER && ends_itself)
+		how = "duration";
 	if (how)
 		plumb_audit_ended(how);
 	else
