@@ -50,7 +50,7 @@ fishcompletionsdir ?= $(datadir)/fish/vendor_completions.d
 
 # What is plugged into the tools, in the order in which it is called.  The guard, which obeys a policy, comes last: it gives
 # up privileges when all others have what they need.
-PARTS    ?= schedule inflight containers cost unwind meanwhile disks outputs pictures recorder hints terminal guard
+PARTS    ?= schedule inflight witness containers cost unwind meanwhile disks outputs pictures recorder hints terminal guard
 
 # At random addresses a tool is 6 % larger; it starts no slower.
 STATIC   ?= -static

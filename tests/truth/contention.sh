@@ -10,19 +10,19 @@ threads=8
 # the tool's options. Each line ends in the mechanisms to force, beside the tool's own choice.
 cases() {
 	cat <<-END
-	syscall-latency   lseek    1009 -s lseek :: fentry tracepoint raw_tracepoint
-	syscall-latency+intervals getppid 60013 0.05 -s getppid -b tid,syscall ::
-	syscall-count     getppid  1009 -s getppid :: tracepoint raw_tracepoint
+	syscall-latency   lseek    1009 --verify -s lseek :: fentry tracepoint raw_tracepoint
+	syscall-latency+intervals getppid 60013 0.05 --verify -s getppid -b tid,syscall ::
+	syscall-count     getppid  1009 --verify -s getppid :: tracepoint raw_tracepoint
 	syscall-slower    getppid  1009 1ns -s getppid :: tracepoint raw_tracepoint
 	syscall-breakdown getppid  1009 -s getppid :: tracepoint raw_tracepoint
 	file-latency      pread    1009 --op=read :: fsession fentry kprobe.session kprobe.multi kprobe raw_tracepoint
-	func-latency      lseek    1009 null_lseek :: fsession.multi kprobe.session kprobe.multi fsession fentry kprobe
+	func-latency      lseek    1009 --verify null_lseek :: fsession.multi kprobe.session kprobe.multi fsession fentry kprobe
 	func-count        lseek    1009 null_lseek :: fentry.multi kprobe.multi fentry kprobe
 	func-stack        lseek    509 null_lseek :: fentry.multi kprobe.multi fentry kprobe
 	tcp-sendmsg-lat   send     1009 :: fsession fentry kprobe.session kprobe.multi kprobe raw_tracepoint
 	skb-alloc         datagram 1009 :: fentry kprobe.multi kprobe
-	skb-alloc+latency datagram 1009 --latency :: fsession fentry kprobe.session kprobe.multi kprobe
-	runq-latency      sleep    1009 -c contender :: raw_tracepoint
+	skb-alloc+latency datagram 1009 --verify --latency :: fsession fentry kprobe.session kprobe.multi kprobe
+	runq-latency      sleep    1009 --verify :: raw_tracepoint
 	offcpu-time       sleep    1009 -c contender :: raw_tracepoint
 	END
 }
@@ -95,6 +95,15 @@ check_one() {
 		'[$all[] | .call.ns // 0, ((.rows // [])[] | (.latency // .).max // 0)] | max <= longest'
 }
 
+# What the kernel itself counts is what was made, or, of switches, a little more; what is missed is told, and nothing else.
+# Some calls may be under way between both when they are read.
+check_witness() {
+	says "$1: the witness counts what was made" "$1" \
+		'$last.witness | .least <= .most and if $switches then .most >= made * 0.99 else .least <= made and made <= .most end'
+	says "$1: it tells what is missed" "$1" '$last.witness | (.least - .seen < 60) or .missed > 0'
+	says "$1: and only that" "$1" '$last.witness | .more == 0 and (.missed == 0 or .seen < .least)'
+}
+
 # A tool's own choice loses nothing.
 check_default() {
 	# Of the executions that the kernel missed some may be those of other processes' calls.
@@ -136,6 +145,7 @@ check() {
 				continue # here nothing holds; other groups judge why
 			fi
 			check_one "$name"
+			case $options in *--verify*) check_witness "$name" ;; esac
 			known_to_fail ''
 			[ -n "$mech" ] || check_default "$name"
 		done

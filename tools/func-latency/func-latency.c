@@ -260,6 +260,7 @@ static struct plumb_tool tool = {
 	.keys.parse = parse_key,
 	.measure.errors = true,
 	.measure.fails = fails,
+	.witness = &plumb_function_witness,
 	.mechanisms.list = many,
 	.mechanisms.n = sizeof(many) / sizeof(many[0]),
 	.mechanisms.functions = &functions,

@@ -3,6 +3,7 @@
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/witness/witness.h>
 
 #include "runq-latency.skel.h"
 #include "runq-inflight.h"
@@ -81,6 +82,20 @@ static const struct plumb_ring rings[] = {
 	{},
 };
 
+/* Threads leave a CPU as often as they were given one. */
+static const char *open_switches(const struct plumb_run *run)
+{
+	return plumb_witness_tracepoint(run, "sched", "sched_switch", "prev_pid != 0");
+}
+
+static const struct plumb_witness witness = {
+	.source = "perf events sched_switch",
+	.open = open_switches,
+	.count = plumb_witness_events,
+	.own = plumb_witness_own_events,
+	.seen = plumb_witness_recorded,
+};
+
 static struct plumb_tool tool = {
 	.card.name = "runq-latency",
 	.card.summary = "Measure how long runnable threads wait for a CPU: percentiles by "
@@ -100,6 +115,7 @@ static struct plumb_tool tool = {
 	.view.report_json = add_json,
 	.overhead.switches = &plumb_switches,
 	.overhead.traced = "a traced switch",
+	.witness = &witness,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.rings = rings,

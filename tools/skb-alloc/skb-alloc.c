@@ -122,6 +122,7 @@ static struct plumb_tool tool = {
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,
 	.measure.kind = PLUMB_SIZES,
 	.measure.errors = true,
+	.witness = &plumb_function_witness,
 	.mechanisms.list = both_ends,
 	.mechanisms.n = sizeof(both_ends) / sizeof(both_ends[0]),
 	.mechanisms.functions = &functions,

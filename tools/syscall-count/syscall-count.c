@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 		.measure.kind = PLUMB_COUNTS,
 		.measure.errors = true,
 		.overhead.syscalls = true,
+		.witness = &plumb_syscall_witness,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.lifecycle.prepare = plumb_fds_prepare,

@@ -168,6 +168,7 @@ int main(int argc, char **argv)
 		.measure.n_parts = PLUMB_RETURN_PARTS + 1,
 		.measure.split_by = &plumb_splitting,
 		.overhead.syscalls = true,
+		.witness = &plumb_syscall_witness,
 		.mechanisms.list = mechanisms,
 		.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 		.lifecycle.prepare = prepare,

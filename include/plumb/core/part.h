@@ -76,7 +76,7 @@ struct plumb_part {
 	int (*open)(struct plumb_run *run);
 	/* All parts are open: gives up what a trace does not need. */
 	int (*confine)(struct plumb_run *run);
-	/* The tool is confined, and the trace is about to begin. */
+	/* The tool is confined, and the trace has begun. */
 	void (*begin)(struct plumb_run *run);
 	/* When the run ends by itself; 0: not known.  GRID: when it was to begin; both ns,
 	 * CLOCK_MONOTONIC. */
@@ -102,11 +102,13 @@ struct plumb_part {
 	int (*progress)(const struct plumb_report *r);
 	/* Why the run ends: HOW, or a signal with its CODE, as si_code; the first call counts. */
 	void (*ends)(const char *how, int signal, int code);
-	/* Nothing is to be counted any more; the programs are still attached. */
+	/* The trace is about to end; the programs still count. */
 	int (*end)(void);
 	void (*detached)(struct plumb_run *run);
 	/* What the whole run has counted. */
 	void (*total)(const struct plumb_snapshot *total);
+	/* Whether what was counted is known to be incomplete: --strict ends with 3 then. */
+	bool (*is_incomplete)(void);
 	/* After the last report: messages about the whole run. */
 	void (*finish)(const struct plumb_run *run, const struct plumb_snapshot *total);
 	/* After the last interval, also if the run has failed. */
@@ -147,6 +149,7 @@ int plumb_parts_end(void);
 void plumb_parts_detached(struct plumb_run *run);
 void plumb_parts_total(const struct plumb_snapshot *total);
 int plumb_parts_close(void);
+bool plumb_parts_are_incomplete(void);
 void plumb_parts_finish(const struct plumb_run *run, const struct plumb_snapshot *total);
 void plumb_parts_leave(void);
 /* Whether a part brings the BPF program of this name. */

@@ -34,6 +34,7 @@ struct plumb_row;
 struct plumb_run;
 struct plumb_switches;
 struct plumb_tool;
+struct plumb_witness;
 struct plumb_snapshot;
 struct plumb_stacking;
 struct syscall_config;
@@ -389,6 +390,8 @@ struct plumb_tool {
 	const struct plumb_inflight *inflight; /* calls that have not ended; NULL: not reported */
 	bool meanwhile; /* its programs include sched/meanwhile.bpf.h: --who */
 	const struct plumb_stacking *stacking; /* of stacks.h; NULL: it takes no stacks */
+	const struct plumb_witness
+		*witness; /* of witness.h; NULL: nothing else counts its events */
 };
 
 /* Runs the tool; the result is main()'s. */

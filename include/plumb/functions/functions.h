@@ -52,3 +52,6 @@ struct plumb_argument {
  */
 int plumb_function_argument(const struct plumb_function *f, const char *text,
 			    struct plumb_argument *argument);
+
+/* For plumb_tool.witness, of a tool that takes all calls of mechanisms.functions. */
+extern const struct plumb_witness plumb_function_witness;

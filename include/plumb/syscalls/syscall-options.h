@@ -9,6 +9,8 @@
 
 /* For plumb_tool_options.syscalls, and .more: -s alone, or also --errors and --fd. */
 extern const struct plumb_tool_syscalls plumb_syscalls;
+/* For plumb_tool.witness, of a tool that takes all calls that are selected. */
+extern const struct plumb_witness plumb_syscall_witness;
 extern const struct plumb_option plumb_syscall_options[], plumb_syscall_filters[];
 
 /* What the command line selects by these options, and by the tool's own. */

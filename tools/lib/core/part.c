@@ -224,6 +224,11 @@ int plumb_parts_close(void)
 	return first;
 }
 
+bool plumb_parts_are_incomplete(void)
+{
+	return TRY(is_incomplete);
+}
+
 void plumb_parts_finish(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
 	CALL(finish, run, total);

@@ -245,6 +245,10 @@ static int judge(const struct loop *loop)
 			   (unsigned long long)v.lost);
 		return PLUMB_EXIT_JUDGED;
 	}
+	if (run->options.strict && plumb_parts_are_incomplete()) {
+		plumb_warn("--strict: calls were missed");
+		return PLUMB_EXIT_JUDGED;
+	}
 	if (run->options.strict && (plumb_cpus_changed() || plumb_cpus_have_lost())) {
 		plumb_warn("--strict: events of a CPU that went online or offline were lost");
 		return PLUMB_EXIT_JUDGED;
@@ -273,10 +277,10 @@ static int finish(struct loop *loop, int err)
 	err = err ?: plumb_parts_may_report();
 	if (!err)
 		find_flights(loop, true);
+	err = plumb_parts_end() ?: err;
 	if (run->tool->lifecycle.reports_first)
 		*run->instance.bpf.live = 0;
 	end = plumb_now();
-	err = plumb_parts_end() ?: err;
 	/* Records are read until no more come. */
 	if (!run->tool->lifecycle.reports_first || run->tool->rings) {
 		run->instance.probes.may_leave = true;
@@ -356,8 +360,8 @@ int plumb_trace(struct plumb_run *run, int signals)
 		return PLUMB_EXIT_FAILED;
 	}
 	describe(run);
-	plumb_parts_begin(run);
 	begin(&loop);
+	plumb_parts_begin(run);
 	loop.wake = -1;
 	loop.tick = run->tool->files || run->tool->lifecycle.tick ? loop.start : 0;
 	plumb_cgroups_look(run);
