@@ -217,6 +217,8 @@ $(BINARIES): $(B)/bin/%: $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-fl
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $(filter %.o,$^) $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
 	$(Q)$(STRIP) $@.tmp && mv $@.tmp $@
 
+include single/single.mk
+
 # --- manual pages ---
 define page_rule
 $(B)/man/$(1).8: tools/$(1)/$(1).rst $(wildcard tools/$(1)/$(1).targets) $(wildcard tools/lib/manual/*.rst) tools/lib/kernel/renamed.list | $(B)/man

@@ -56,7 +56,7 @@ if [[ -z $quick ]]; then
 fi
 export WERROR=1
 jobs=-j$(nproc)
-make "$jobs" all workloads units
+make "$jobs" all single workloads units
 mapfile -t units < <(find build/unit -type f -executable | sort)
 export CMOCKA_MESSAGE_OUTPUT=TAP
 # What fails says at once which claim it was: shell tests on stderr, unit tests by --failures.

@@ -25,6 +25,7 @@ $(B)/bpf/%.bpf.o: $(B)/vmlinux.h $(B)/bpf-flags | $(B)/bpf $(LIBBPF_A)
 .SECONDARY: $(foreach s,$(SKELETONS),$(B)/bpf/$(lastword $(subst :, ,$(s))).bpf.o) \
 	$(patsubst %.bpf.c,$(B)/bpf/%.bpf.o,$(notdir $(wildcard tests/*/*.bpf.c)))
 
-$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o | $(B)/gen
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o scripts/lib/pack-skeleton.py | $(B)/gen
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf >$@.tmp
+	$(Q)$(PYTHON) scripts/lib/pack-skeleton.py $< <$@.tmp >$@ && rm $@.tmp

@@ -9,9 +9,9 @@
 # or GPL-2), lz4 (BSD-2) and liblzma for kernels' files; libiberty (LGPL-2.1 or later) for
 # names of C++ and Rust; capstone (BSD-3) to decode instructions of x86; libcap (BSD-3 or GPL-2) and
 # libseccomp (LGPL-2.1) to give up capabilities and system calls; docutils for manual pages;
-# xz for archives.
+# xz for archives; the command lz4, which compresses BPF objects in programs.
 packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev
-	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev libcap-dev libseccomp-dev python3-docutils linux-libc-dev xz-utils)
+	libjansson-dev libdw-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev libiberty-dev libcapstone-dev libcap-dev libseccomp-dev python3-docutils linux-libc-dev xz-utils lz4)
 # cmocka (Apache-2) for unit tests; gojq (MIT), which judges claims as jq does and starts in an eighth
 # of its time; jsonschema (MIT) for Python, which judges JSON by its schema; clang's fuzzer and
 # sanitizers; a browser, which a test drives, to look at pictures;
@@ -22,7 +22,7 @@ packages_build=(make gcc libc6-dev binutils clang llvm bpftool pkg-config libbpf
 # distributions a test compares with ours; auditd (GPL-2) and rsyslog (GPL-3), which get
 # audit records; prometheus, prometheus-node-exporter and victoria-metrics (all Apache-2), which get metrics and
 # which a test starts itself.
-packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd lz4 bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file
+packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd bzip2 shellcheck util-linux procps man-db qemu-system-x86 busybox-static cpio clang-format strace file
 	chromium chromium-driver python3-selenium python3-jsonschema systemtap-sdt-dev g++ golang-go rustc musl-tools default-jre-headless libhdrhistogram-java fio xfsprogs btrfs-progs auditd rsyslog
 	prometheus prometheus-node-exporter victoria-metrics)
 
