@@ -29,4 +29,6 @@ $(SINGLE): single/plumb.c $(TOOLS:%=$(B)/single/%.o) $(B)/lib/libplumb.a $(LIBBP
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(LINK) $@.o $(TOOLS:%=$(B)/single/%.o) $(B)/lib/libplumb.a $(LIBS) -o $@.tmp
 	$(Q)$(STRIP) $@.tmp && mv $@.tmp $@
-.PHONY: single
+image: $(SINGLE)
+	scripts/package/image --single=$(SINGLE) --output=$(B)/package
+.PHONY: single image

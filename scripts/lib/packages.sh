@@ -28,8 +28,9 @@ packages_test=(perl jq gojq libcmocka-dev libclang-rt-dev zstd bzip2 shellcheck 
 
 # For packages: debhelper, dpkg-dev and fakeroot make Debian's, lintian judges them, mmdebstrap makes the
 # minimal systems in which they are built and installed; rpm makes RPM's and rpmlint judges them; zsh and fish
-# complete command lines.
-packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh fish)
+# complete command lines; buildah, podman and runc (all Apache-2) make and run the image of a container, setcap gives
+# its program capabilities, and Kubernetes' client for Python (Apache-2) knows what a DaemonSet may have.
+packages_package=(debhelper dpkg-dev fakeroot lintian mmdebstrap rpm rpmlint zsh fish buildah podman runc libcap2-bin python3-kubernetes)
 
 # For make arm64: compilers, also of 32-bit programs; the libraries of packages_build; emulators of
 # machines and of programs. The compilers conflict with gcc-multilib, which nothing here needs.
