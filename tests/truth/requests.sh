@@ -48,12 +48,13 @@ run() {
 		finish served "$(cat served.pid)"
 		return
 	fi
+	attach with-calls -p "$pid" -b comm --calls
 	attach stages -p "$pid" -b comm,stage
 	attach keyed -p "$pid" -b pid,process,comm,server,raddr,lport
 	attach slow -p "$pid" -c r-sleep,r-spin --slower=1ms
 	attach none -p "$pid" --slower=100s
 	attach not-these -c no-such-name
-	answer known served stages keyed slow none not-these
+	answer known served with-calls stages keyed slow none not-these
 
 	start closing requests 2
 	attach mostly -p "$pid" -c r-unix -b comm
@@ -79,21 +80,32 @@ each='def each(f): all($truth[0].calls[] | select(.lost or .unanswered | not); .
 		| if ($rows | length) == 1 then {$t, r: $rows[0]} else error("\($rows | length) rows of \($t.comm)") end
 		| if f then true else error("\(.r | del(.hist, .split.bands)): \(.t)") end);'
 
+# What a row spent in PART in a system CALL; whether the system calls of the parts, and the peers, are all of them.
+uses='def in_call(part; call): [.split.calls[] | select(.part == part and .syscall == call).ns] | add // 0;
+	def adds_up: . as $s | (.peers | map(.ns) | add // 0) == .downstream
+		and all("blocked", "lock", "disk", "kernel"; . as $p | ($s.calls | map(select(.part == $p).ns) | add // 0) == ($s[$p] // 0));'
+
 # clocks TOOL WORKLOAD [SERVER] - requests by their counts and by their clocks. SERVER may lack a CPU where it means to sleep.
 clocks() {
 	evidence "$1.json" "$1.err" "$2.truth"
 	holds "each server has as many requests as its clients made, $1" "$1.json" "$each"' each(.r.count == .t.count)' --slurpfile truth "$2.truth"
 	holds "... by TCP, unix sockets, sendfile and io_uring, in pieces, pipelined, and by one connection each" "$1.json" \
-		'[$last.rows[].key.comm] - ["r-back"] | sort == ["r-burst", "r-busy", "r-down", "r-file", "r-handed", "r-late", "r-once", "r-packet", "r-pieces", "r-piped", "r-ring", "r-sleep", "r-spin", "r-unix"]'
+		'[$last.rows[].key.comm] - ["r-back"] | sort == ["r-burst", "r-busy", "r-calls", "r-disk", "r-down", "r-file", "r-handed", "r-late", "r-lock", "r-once", "r-packet", "r-pieces", "r-piped", "r-ring", "r-sleep", "r-spin", "r-unix"]'
 	# A softirq or the socket's lock can hold up what arrives.
 	holds "... that took as long as by the clocks of their clients and servers, within 2 %" "$1.json" \
 		"$each"' each(.t.comm == "r-back" or (.r.sum >= .t.least.sum * 0.98 - 200000 and .r.sum <= .t.most.sum))' --slurpfile truth "$2.truth"
 	holds "... as have their p50 and p99" "$1.json" "$each"' each(.t.comm == "r-back" or (.t as $t | .r as $r | all("50", "99";
 		$r.percentiles[.] >= $t.least.percentiles[.] * 0.98 - 20000 and $r.percentiles[.] <= $t.most.percentiles[.] * (1 + 1 / 64))))' --slurpfile truth "$2.truth"
+	# fsync can wait for a CPU between its sleeps; CPU time in calls is told from that in user mode by --calls.
 	holds "... with what servers did on purpose in its own part, at least 95 %" "$1.json" \
-		"$each"' each(.t.part == "" or .t.comm == $but or .r.split[.t.part] >= .t.planted * 0.95)' --slurpfile truth "$2.truth" --arg but "${3-}"
+		"$each"' each(.t.part == "" or .t.comm == $but or (.t as $t | .r.split
+			| if $t.part == "disk" then .disk + .runq + .preempted + $t.count * 20000 else .[$t.part] // .on_cpu end) >= .t.planted * 0.95)' \
+		--slurpfile truth "$2.truth" --arg but "${3-}"
+	holds "... and by the system call, or the peer, that it was in" "$1.json" "$each$uses"'
+		each({"r-sleep": ["blocked", "clock_nanosleep"], "r-lock": ["lock", "futex"], "r-disk": ["disk", "fsync"]}[.t.comm] as $of
+			| $of == null or (.r | in_call($of[0]; $of[1]) >= .split[$of[0]] * 0.95)) and all($last.rows[].split; adds_up)' --slurpfile truth "$2.truth"
 	holds "... whose parts add up to all" "$1.json" 'all($last.rows[]; .sum == ([.split
-		| .queued_busy, .queued_runq, .queued_asleep, .on_cpu, .irq, .preempted, .quota, .blocked, .downstream, .runq, .handed] | add)
+		| .queued_busy, .queued_runq, .queued_asleep, .on_cpu, .kernel, .irq, .preempted, .quota, .lock, .disk, .blocked, .downstream, .runq, .handed] | add)
 		and .sum == .split.sum and .count == .split.count)'
 	holds "requests of two pieces that a loop of events reads, and what splice reads, are not separable" "$1.json" \
 		'$last.ledger.unpaired == ([$truth[0].calls[] | select(.lost).count] | add)' --slurpfile truth "$2.truth"
@@ -124,6 +136,13 @@ check() {
 		return
 	fi
 	clocks served known
+	evidence with-calls.json with-calls.err
+	holds "with --calls CPU time in system calls is told from that in user mode, by call" with-calls.json "$each$uses"'
+		each(.t.comm != "r-calls" or (.r | in_call("kernel"; "getrandom")) >= .t.planted * 0.95)
+		and each(.t.comm != "r-spin" or .r.split.on_cpu >= .t.planted * 0.95) and all($last.rows[].split; adds_up)' --slurpfile truth known.truth
+	holds "... and without it is not looked for" served.json 'all($last.rows[].split; .kernel == null)'
+	holds "what servers wait for is the peer that they ask" keyed.json "$uses"' ($last.rows[] | select(.key.comm == "r-back").key.server) as $port
+		| [$last.rows[] | select(.key.comm == "r-down").split.peers[].peer] == ["127.0.0.1:\($port)"]' --slurpfile truth known.truth
 	evidence stages.json keyed.json slow.json none.json not-these.json mostly.json
 	holds "the stages of requests add up to all" stages.json '$last.rows | group_by(.key.comm) | all((map({(.key.stage): .}) | add)
 		| .whole.sum == .queued.sum + .service.sum and .whole.count == .queued.count and .whole.count == .service.count
@@ -134,7 +153,7 @@ check() {
 	holds "with --slower each that took as long is there, with its parts" slow.json '[$all[] | select(.request).request] as $each
 		| ($truth[0].calls | map(select(.comm == "r-sleep" or .comm == "r-spin").count) | add) == ($each | length)
 		and all($each[]; .whole == .queued + .service and .whole >= 2000000
-			and .whole == ([.queued_busy, .queued_runq, .queued_asleep, .on_cpu, .irq, .preempted, .quota, .blocked, .downstream, .runq, .handed] | add))' --slurpfile truth known.truth
+			and .whole == ([.queued_busy, .queued_runq, .queued_asleep, .on_cpu, .kernel, .irq, .preempted, .quota, .lock, .disk, .blocked, .downstream, .runq, .handed] | add))' --slurpfile truth known.truth
 	holds "... and none where none did: they are filtered at their end" none.json \
 		'[$all[] | select(.request)] == [] and $last.rows == [] and $last.ledger.filtered_at_exit == ([$truth[0].calls[] | select(.lost or .unanswered | not).count] | add)' --slurpfile truth known.truth
 	holds "a thread of another name is not captured" not-these.json '$last.rows == [] and $last.ledger.recorded == 0'

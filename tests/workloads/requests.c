@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* requests: servers that serve in known ways, and the clients that ask them. */
-#include "requests-servers.h"
+#include "requests-waits.h"
 
 const char usage[] =
 	"Usage: requests COUNT [before]\n"
@@ -133,6 +133,9 @@ static void *second_client(void *arg)
 static struct room rooms[] = {
 	{"r-sleep", serve_dozing, .ask = ask_plainly, .part = "blocked"},
 	{"r-spin", serve_spinning, .ask = ask_plainly, .part = "on_cpu"},
+	{"r-calls", serve_in_calls, .ask = ask_plainly, .part = "kernel"},
+	{"r-lock", serve_locked, .ask = ask_plainly, .part = "lock"},
+	{"r-disk", serve_synced, .ask = ask_plainly, .part = "disk"},
 	{"r-late", serve_late, .ask = ask_plainly, .part = "queued_asleep"},
 	{"r-busy", .serve_all = serve_two, .ask = ask_plainly, .part = "queued_busy"},
 	{"r-handed", serve_handing, .ask = ask_plainly, .part = "handed"},

@@ -74,7 +74,7 @@ static __noinline __u32 wait_of(struct bpf_raw_tracepoint_args *ctx, struct task
 		}
 	if (of_fs && !dev)
 		return IO_WAITS_FS_ONLY;
-	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+	if (sched_waits_for_io(task))
 		return IO_WAITS_IO;
 	return of_fs ? IO_WAITS_FS_ONLY : IO_WAITS;
 }

@@ -4,7 +4,7 @@
 
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key-cpu.bpf.h>
-#include "thread.bpf.h"
+#include "uses.bpf.h"
 #include "record.bpf.h"
 
 #define MSG_DONTWAIT 0x40
@@ -70,7 +70,7 @@ static __always_inline void divide_queue(struct request_socket *s, const struct 
 	const struct sched_stay *stay = sched_own_stay(task, cpu);
 	__u64 since, left = t->last_left > s->first ? t->last_left : s->first;
 
-	s->queued[REQUEST_LATE] = s->queued[REQUEST_ASLEEP] = 0;
+	s->late = s->asleep = 0;
 	if (!stay || stay->began <= s->first || was_serving(t))
 		return;
 	since = t->last_how != LEFT_ASLEEP ? left : stay->since ?: stay->began;
@@ -78,24 +78,55 @@ static __always_inline void divide_queue(struct request_socket *s, const struct 
 		since = stay->began;
 	if (since < left)
 		since = left;
-	s->queued[REQUEST_LATE] = stay->began - since;
-	s->queued[REQUEST_ASLEEP] = since - left;
+	s->late = stay->began - since;
+	s->asleep = since - left;
 }
 
-static __noinline int first_read(struct request_socket *s, struct request_thread *t, __u64 sk)
+/* S is read from now on: what the thread has done before does not count. */
+static __always_inline void account_begins(struct request_socket *s, const struct request_thread *t)
 {
-	struct task_struct *task = current_task();
-	__u32 cpu = bpf_get_smp_processor_id();
-	int i;
+	__u32 i;
+
+	for (i = 0; i < REQUEST_ACCOUNTS; i++)
+		s->account[i] = t->account[i];
+	for (i = 0; i < REQUEST_USES && i < t->n_uses; i++)
+		s->before[i] = t->uses[i].ns;
+	s->n_before = t->n_uses;
+	s->n_uses = 0;
+}
+
+/* What the thread has done since. */
+static __noinline int account_ends(struct request_socket *s, const struct request_thread *t)
+{
+	__u64 before;
+	__u32 i;
 
 	if (!s || !t) /* for the verifier */
 		return 0;
-	thread_is_back(t, task, cpu);
+	for (i = 0; i < REQUEST_ACCOUNTS; i++)
+		s->service[i] = t->account[i] - s->account[i];
+	for (i = 0; i < REQUEST_USES && i < t->n_uses; i++) {
+		before = i < s->n_before ? s->before[i] : 0;
+		s->uses[i].what = t->uses[i].what;
+		s->uses[i].ns = t->uses[i].ns - before;
+	}
+	s->n_uses = t->n_uses;
+	return 0;
+}
+
+static __noinline int first_read(struct request_socket *s, struct request_thread *t, __u64 sk,
+				 __u64 now)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (!s || !t) /* for the verifier */
+		return 0;
+	thread_accounts(t, now);
 	divide_queue(s, t, task, cpu);
 	t->serves = sk;
 	t->asked = 0;
-	for (i = 0; i < AWAY_KINDS; i++)
-		s->away[i] = t->away[i];
+	account_begins(s, t);
 	s->pid = current_pid(task);
 	s->tid = current_tid(task);
 	bpf_get_current_comm(s->comm, sizeof(s->comm));
@@ -117,7 +148,7 @@ static __always_inline void request_is_read(const struct sock *sk, struct reques
 	s->reader = (__u64)task;
 	t = s->rejected ? NULL : inflight_make(task);
 	if (t)
-		first_read(s, t, (__u64)sk);
+		first_read(s, t, (__u64)sk, now);
 	else if (!s->rejected) {
 		s->rejected = 1;
 		ledger_count(bpf_get_smp_processor_id(), no_state);

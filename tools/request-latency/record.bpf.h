@@ -9,12 +9,12 @@
 enum { SPLIT_PARTS = REQUEST_OFF };
 #include <plumb/bpf/hist/split-hist.bpf.h>
 
-const volatile struct request_config request_config = {};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* set by the loader */
 } request_slow_ones SEC(".maps");
+
+PLUMB_MAP(request_row_uses, HASH, REQUEST_ROW_USES, struct request_row_use, __u64);
 
 /* What a stage consists of. */
 struct request_times {
@@ -35,6 +35,7 @@ static __always_inline void divide(const struct request_socket *s, __u64 read, _
 				   struct request_times *t)
 {
 	__u64 left;
+	__u32 i;
 
 	if ((__s64)(read - s->first) < 0)
 		read = s->first;
@@ -44,21 +45,55 @@ static __always_inline void divide(const struct request_socket *s, __u64 read, _
 	t->ns[REQUEST_QUEUED] = read - s->first;
 	t->ns[REQUEST_SERVICE] = end - read;
 
-	left = take(&t->off[REQUEST_ASLEEP], s->queued[REQUEST_ASLEEP], read - s->first);
-	left = take(&t->off[REQUEST_LATE], s->queued[REQUEST_LATE], left);
+	left = take(&t->off[REQUEST_ASLEEP], s->asleep, read - s->first);
+	left = take(&t->off[REQUEST_LATE], s->late, left);
 	t->off[REQUEST_BUSY] = left;
 	left = end - read;
 	if (s->sender != s->reader || end != s->sent) {
 		t->off[REQUEST_HANDED] = left;
 		return;
 	}
-	left = take(&t->off[REQUEST_DOWNSTREAM], s->service[AWAY_DOWNSTREAM], left);
-	left = take(&t->off[REQUEST_BLOCKED],
-		    s->service[AWAY_BLOCKED] - s->service[AWAY_DOWNSTREAM], left);
-	left = take(&t->off[REQUEST_PREEMPTED], s->service[AWAY_PREEMPTED], left);
-	left = take(&t->off[REQUEST_QUOTA], s->service[AWAY_QUOTA], left);
-	left = take(&t->off[REQUEST_RUNQ], s->service[AWAY_RUNQ], left);
-	take(&t->off[REQUEST_IRQ], s->service[AWAY_IRQ], left);
+	for (i = 0; i < REQUEST_ACCOUNTS; i++)
+		left = take(&t->off[i], s->service[i], left);
+}
+
+/* Add a use to the row of SLOT.  What finds no room is in the row's part only. */
+static __always_inline void row_uses(__u32 slot, __u64 what, __u64 ns)
+{
+	struct request_row_use key = {.what = what, .slot = slot};
+	__u64 *sum = bpf_map_lookup_elem(&request_row_uses, &key);
+
+	if (sum)
+		atomic_add(sum, ns);
+	else if (bpf_map_update_elem(&request_row_uses, &key, &ns, BPF_NOEXIST)) {
+		sum = bpf_map_lookup_elem(&request_row_uses, &key); /* another CPU was first */
+		if (sum)
+			atomic_add(sum, ns);
+	}
+}
+
+/* The uses of S, of each part at most what that is. */
+static __noinline int record_uses(const struct request_socket *s, const struct request_times *t,
+				  __u32 slot)
+{
+	__u64 left[REQUEST_ACCOUNTS], ns;
+	__u32 part, i;
+
+	if (!s || !t) /* for the verifier */
+		return 0;
+	if (t->off[REQUEST_HANDED])
+		return 0;
+	for (i = 0; i < REQUEST_ACCOUNTS; i++)
+		left[i] = t->off[i];
+	for (i = 0; i < REQUEST_USES && i < s->n_uses; i++) {
+		part = s->uses[i].what >> REQUEST_WHAT_SHIFT;
+		if (!s->uses[i].ns || part >= REQUEST_ACCOUNTS)
+			continue;
+		left[part] = take(&ns, s->uses[i].ns, left[part]);
+		if (ns)
+			row_uses(slot, s->uses[i].what, ns);
+	}
+	return 0;
 }
 
 static __always_inline bool send(const struct request_socket *s, const struct request_times *t)
@@ -81,8 +116,9 @@ static __always_inline bool send(const struct request_socket *s, const struct re
 	return true;
 }
 
-static __noinline int record_stage(struct request_key *key, const struct request_times *t,
-				   __u32 stage)
+/* The result is the slot. */
+static __noinline __u32 record_stage(struct request_key *key, const struct request_times *t,
+				     __u32 stage)
 {
 	__u64 off[REQUEST_OFF] = {}, on;
 	__u32 slot, i;
@@ -91,7 +127,7 @@ static __noinline int record_stage(struct request_key *key, const struct request
 		return 0;
 	on = t->ns[stage];
 	for (i = 0; i < REQUEST_OFF; i++) {
-		if (stage == (i < REQUEST_QUEUED_PARTS ? REQUEST_SERVICE : REQUEST_QUEUED))
+		if (stage == (i < REQUEST_BUSY ? REQUEST_QUEUED : REQUEST_SERVICE))
 			continue;
 		off[i] = t->off[i];
 		on -= off[i];
@@ -99,7 +135,7 @@ static __noinline int record_stage(struct request_key *key, const struct request
 	key->stage = stage;
 	key_find(key, &slot);
 	split_record(off, slot, bpf_get_smp_processor_id(), t->ns[stage], on, 0);
-	return 0;
+	return slot;
 }
 
 static __noinline int record(const struct sock *sk, struct request_socket *s, __u64 read, __u64 end)
@@ -128,7 +164,7 @@ static __noinline int record(const struct sock *sk, struct request_socket *s, __
 		key.path = s->path;
 		key.port = s->port;
 	}
-	record_stage(&key, &t, REQUEST_WHOLE);
+	record_uses(s, &t, record_stage(&key, &t, REQUEST_WHOLE));
 	if (plumb_config.by & REQUEST_BY_STAGE) {
 		record_stage(&key, &t, REQUEST_QUEUED);
 		record_stage(&key, &t, REQUEST_SERVICE);

@@ -162,7 +162,7 @@ static __always_inline int data_taken(const struct sock *sk, int result, __u32 f
 	if (s)
 		data_read(sk, s, task, flags);
 	else
-		thread_is_answered(task);
+		thread_is_answered(sk, task);
 	return 0;
 }
 
@@ -172,19 +172,19 @@ static __noinline int send_noted(struct request_socket *s, __u32 written)
 {
 	struct task_struct *task = current_task();
 	struct request_thread *t;
-	int i;
+	__u64 now;
 
 	if (!s || !s->read || s->rejected)
 		return 0;
+	now = bpf_ktime_get_ns();
 	t = s->reader == (__u64)task ? inflight_get(task) : NULL;
 	if (t) {
-		thread_is_back(t, task, bpf_get_smp_processor_id());
-		for (i = 0; i < AWAY_KINDS; i++)
-			s->service[i] = t->away[i] - s->away[i];
+		thread_accounts(t, now);
+		account_ends(s, t);
 	}
 	s->sender = t ? s->reader : 0;
 	s->is_sent = written;
-	s->sent = bpf_ktime_get_ns();
+	s->sent = now;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <plumb/core/run.h>
 #include <plumb/core/tracer.h>
 #include <plumb/kernel/types.h>
+#include <plumb/syscalls/untimed.h>
 
 #include <bpf/libbpf.h>
 
@@ -17,7 +18,9 @@
 #define BUFFER_BYTES (4ULL << 20)
 
 static __u64 buffer = BUFFER_BYTES, min_ns;
-static bool slower, early;
+static bool slower, early, calls;
+/* For request_parts: nobody looks for them. */
+static uint32_t unseen = 1U << REQUEST_KERNEL;
 static struct plumb_tool tool;
 
 /* In JSON the rows of reports stay. */
@@ -37,6 +40,7 @@ static void refuse_table_options(const struct plumb_options *o)
 
 /* clang-format off */
 static const struct plumb_option options[] = {
+	{"calls", 0, NULL, "tell CPU time in system calls, by call, from that in user mode", 40, .given = &calls},
 	{"slower", 0, "TIME", "print each request that takes at least TIME, no table", 40, .time = &min_ns, .given = &slower},
 	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .size = &buffer, .min = 4096, .max = 1 << 30},
 	{0},
@@ -54,6 +58,8 @@ static void print_none(const struct plumb_report *r, FILE *out)
 
 static void complete(struct plumb_options *o)
 {
+	if (calls)
+		unseen = 0;
 	if (!slower)
 		return;
 	refuse_table_options(o);
@@ -81,20 +87,42 @@ static int prepare(struct plumb_options *o)
 		       : 0;
 }
 
+/* Calls in which a thread sleeps for nothing else, as long as the kernel does not say why. */
+static const char *const of_disks[] = {"fsync", "fdatasync",       "sync", "syncfs",
+				       "msync", "sync_file_range", NULL};
+static const char *const of_locks[] = {"flock", "fcntl", "fcntl64", NULL};
+static const char *const of_futexes[] = {"futex", "futex_time64", NULL};
+
 static int open_either(struct plumb_bpf *bpf, bool raw)
 {
 	struct request_latency_bpf *skel = request_latency_bpf__open_opts(plumb_open_opts());
+	uint8_t *kinds;
+	size_t n = 7;
 
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sk_data_ready", "sock_recv_length", "sock_send_length",
-			    "inet_sock_set_state", "sched_wakeup_new");
+			    "inet_sock_set_state", "sched_wakeup_new", "contention_begin",
+			    "contention_end");
 	if (raw && early)
-		strcpy(bpf->hooks[5], "tcp_sendmsg_locked");
+		strcpy(bpf->hooks[n++], "tcp_sendmsg_locked");
 	else
 		bpf_program__set_autoload(skel->progs.raw_data_given, false);
-	*(struct request_config *)&skel->rodata->request_config =
-		(struct request_config){.min_ns = min_ns, .slower = slower, .early = raw && early};
+	if (calls) {
+		strcpy(bpf->hooks[n++], "sys_enter");
+		strcpy(bpf->hooks[n], "sys_exit");
+	} else {
+		bpf_program__set_autoload(skel->progs.raw_call_enters, false);
+		bpf_program__set_autoload(skel->progs.raw_call_leaves, false);
+		bpf_program__set_autoload(skel->progs.tp_call_enters, false);
+		bpf_program__set_autoload(skel->progs.tp_call_leaves, false);
+	}
+	kinds = (uint8_t *)skel->rodata->request_call_kinds;
+	plumb_syscalls_are(kinds, of_disks, REQUEST_OF_DISKS);
+	plumb_syscalls_are(kinds, of_locks, REQUEST_OF_LOCKS);
+	plumb_syscalls_are(kinds, of_futexes, REQUEST_OF_FUTEXES);
+	*(struct request_config *)&skel->rodata->request_config = (struct request_config){
+		.min_ns = min_ns, .slower = slower, .early = raw && early, .calls = calls};
 	bpf_map__set_max_entries(skel->maps.request_slow_ones, slower ? buffer : 4096);
 	return 0;
 }
@@ -113,6 +141,10 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 
 static const char *const raw_programs[] = {
 	"thread_woken_new",
+	"lock_wait_begins",
+	"lock_wait_ends",
+	"raw_call_leaves",
+	"raw_call_enters",
 	"raw_state_changes",
 	"raw_data_sent",
 	"raw_data_given",
@@ -121,8 +153,11 @@ static const char *const raw_programs[] = {
 	NULL,
 };
 static const char *const tp_programs[] = {
-	"thread_woken_new", "tp_state_changes", "tp_data_sent",
-	"tp_data_taken",    "tp_data_ready",    NULL,
+	"thread_woken_new", "lock_wait_begins",
+	"lock_wait_ends",   "tp_call_leaves",
+	"tp_call_enters",   "tp_state_changes",
+	"tp_data_sent",     "tp_data_taken",
+	"tp_data_ready",    NULL,
 };
 
 /* Without the others parts can be wrong, but no request is lost. */
@@ -189,7 +224,8 @@ static struct plumb_tool tool = {
 	.measure.counted = "requests",
 	.measure.parts = request_parts,
 	.measure.n_parts = REQUEST_PARTS,
-	.measure.split_by = &plumb_splitting,
+	.measure.unseen_parts = &unseen,
+	.measure.split_by = &request_splitting,
 	.measure.always_split = true,
 	.measure.stage_by = REQUEST_BY_STAGE,
 	.measure.stages = REQUEST_STAGES,
@@ -199,11 +235,13 @@ static struct plumb_tool tool = {
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = requests_use,
+	.lifecycle.settle = uses_read,
 	.rings = rings,
 	.inflight = &request_inflight,
 };
 
 int main(int argc, char **argv)
 {
+	uses_begin();
 	return plumb_main(argc, argv, &tool);
 }

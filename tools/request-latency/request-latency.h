@@ -17,23 +17,58 @@ enum request_stage { REQUEST_WHOLE, REQUEST_QUEUED, REQUEST_SERVICE, REQUEST_STA
 
 /* What the time of a request consists of. */
 enum request_part {
-	/* Until it is read, by what the thread did that then reads it: */
-	REQUEST_BUSY,   /* something else, mostly other requests */
-	REQUEST_LATE,   /* it was runnable, without a CPU */
-	REQUEST_ASLEEP, /* it slept, and served nothing */
-	/* Until the last of the reply is sent, by what the thread did that read it: */
-	REQUEST_QUEUED_PARTS,
-	REQUEST_BLOCKED = REQUEST_QUEUED_PARTS,
-	REQUEST_DOWNSTREAM, /* the same, until another socket answered what it had sent there */
+	/* Until the last of the reply is sent, by what the thread did that read the request: */
+	REQUEST_BLOCKED,    /* it slept, for another reason than the next three */
+	REQUEST_LOCK,       /* it slept for a lock */
+	REQUEST_DISK,       /* it slept for I/O of files */
+	REQUEST_DOWNSTREAM, /* it slept until another socket answered what it had sent there */
 	REQUEST_PREEMPTED,
 	REQUEST_QUOTA, /* the same, with the CPU quota of its cgroup used up */
 	REQUEST_RUNQ,
 	REQUEST_IRQ,    /* it had a CPU, and interrupts and softirqs took that */
+	REQUEST_KERNEL, /* it had a CPU in system calls, if these are followed */
 	REQUEST_HANDED, /* another thread has sent the reply, or it is not known which */
+	/* Until it is read, by what the thread did that then reads it: */
+	REQUEST_BUSY,   /* something else, mostly other requests */
+	REQUEST_LATE,   /* it was runnable, without a CPU */
+	REQUEST_ASLEEP, /* it slept, and served nothing */
 	REQUEST_OFF,
 	REQUEST_ON_CPU = REQUEST_OFF,
 	REQUEST_PARTS
 };
+/* Of these a thread has an account. */
+#define REQUEST_ACCOUNTS REQUEST_HANDED
+
+/* A system call or a peer in which a thread has had a part of its time. */
+#define REQUEST_USES 16 /* of a thread, by use; what it does in others is in the parts only */
+struct request_use {
+	__u64 what; /* the part, and below REQUEST_WHAT_SHIFT the call or the peer */
+	__u64 ns;
+};
+#define REQUEST_WHAT_SHIFT 56
+#define REQUEST_WHAT(part) ((__u64)(part) << REQUEST_WHAT_SHIFT)
+/* The number and 1 of the call, and its table; 0: no call. */
+#define REQUEST_CALL_ABI_SHIFT 32
+
+/* The sums of a row's requests. */
+#define REQUEST_ROW_USES 16384
+struct request_row_use {
+	__u64 what;
+	__u32 slot, pad;
+};
+
+/* The other end of a socket that a server asks, by a number of 56 bits. */
+#define REQUEST_PEERS 1024
+struct request_peer {
+	struct tcp_address address;
+	char comm[PLUMB_COMM_LEN]; /* of the process at the other end of a unix socket */
+	__u32 pid;                 /* the same; 0: not known */
+	__u16 port, family;
+};
+_Static_assert(sizeof(struct request_peer) == 40, "no hidden padding in what is hashed");
+
+/* Kinds of system calls by what threads sleep for in them. */
+enum request_call_kind { REQUEST_OF_DISKS, REQUEST_OF_LOCKS, REQUEST_OF_FUTEXES };
 
 struct request_key {
 	struct plumb_who who; /* the thread that read the request first */
@@ -43,17 +78,6 @@ struct request_key {
 	__u32 stage;
 };
 _Static_assert(sizeof(struct request_key) == 112, "no hidden padding in a hash key");
-
-/* The account of a thread: times in which it had no CPU, ns. */
-enum request_away {
-	AWAY_BLOCKED,
-	AWAY_DOWNSTREAM, /* in AWAY_BLOCKED, too */
-	AWAY_PREEMPTED,
-	AWAY_QUOTA,
-	AWAY_RUNQ,
-	AWAY_IRQ,
-	AWAY_KINDS
-};
 
 /* A connection that a server accepted, by its socket. */
 struct request_socket {
@@ -65,14 +89,17 @@ struct request_socket {
 		       */
 	__u64 reader; /* the task that read it */
 	__u64 sender; /* the task that sent last; 0: none, or its account is not known */
-	__u64 away[AWAY_KINDS];             /* the account of the reader when it had read, */
-	__u64 service[AWAY_KINDS];          /* and how it had grown when it sent last */
-	__u64 queued[REQUEST_QUEUED_PARTS]; /* but for REQUEST_BUSY, which is the rest */
-	__u32 unsent;                       /* request_written() when it was read */
-	__u32 is_sent;                      /* the same when SENT was noted */
-	__u32 rejected;                     /* by the filters */
-	__u32 mixed;                        /* not separable from others */
-	__u32 drained;                      /* all that had arrived was read */
+	__u64 late, asleep;              /* in the queue; the rest is REQUEST_BUSY */
+	__u64 account[REQUEST_ACCOUNTS]; /* of the reader when it had read, */
+	__u64 service[REQUEST_ACCOUNTS]; /* and how it had grown when it sent last */
+	__u64 before[REQUEST_USES];      /* the same of the reader's uses: ns of the first N, */
+	struct request_use uses[REQUEST_USES]; /* and how these had grown */
+	__u32 n_before, n_uses;
+	__u32 unsent;   /* request_written() when it was read */
+	__u32 is_sent;  /* the same when SENT was noted */
+	__u32 rejected; /* by the filters */
+	__u32 mixed;    /* not separable from others */
+	__u32 drained;  /* all that had arrived was read */
 	__u32 pid, tid;
 	char comm[PLUMB_COMM_LEN];
 	struct plumb_who who;
@@ -115,4 +142,6 @@ struct request_config {
 	__u64 min_ns; /* shorter requests are not recorded */
 	__u32 slower; /* 1: recorded requests are also sent one by one */
 	__u32 early;  /* 1: tcp_sendmsg_locked says when TCP is about to take bytes */
+	__u32 calls;  /* 1: the time in system calls is told from that in user mode */
+	__u32 pad;
 };

@@ -59,14 +59,17 @@ bool request_take_port(const char *item, struct plumb_options *options)
 	return tcp_take_port(item, options);
 }
 
-const struct plumb_part_name request_parts[REQUEST_PARTS] = {
+struct plumb_part_name request_parts[REQUEST_PARTS] = {
 	{"queued: reader busy", "QBUSY", "queued_busy", REQUEST_BUSY},
 	{"queued: reader without a CPU", "QRUNQ", "queued_runq", REQUEST_LATE},
 	{"queued: reader asleep", "QSLEEP", "queued_asleep", REQUEST_ASLEEP},
 	{"on-cpu", "CPU", "on_cpu", REQUEST_ON_CPU},
+	{"kernel", "KERN", "kernel", REQUEST_KERNEL},
 	{"irq", "IRQ", "irq", REQUEST_IRQ},
 	{"preempted", "PREE", "preempted", REQUEST_PREEMPTED},
 	{"quota", "QUOTA", "quota", REQUEST_QUOTA},
+	{"lock", "LOCK", "lock", REQUEST_LOCK},
+	{"disk", "DISK", "disk", REQUEST_DISK},
 	{"blocked", "BLOCK", "blocked", REQUEST_BLOCKED},
 	{"downstream", "DOWN", "downstream", REQUEST_DOWNSTREAM},
 	{"runq", "RUNQ", "runq", REQUEST_RUNQ},

@@ -8,12 +8,23 @@
 #include <plumb/split/split.h>
 #include "request-latency.h"
 
+struct plumb_run;
+
 #define REQUEST_FIELDS 8
 
 extern const struct plumb_field request_fields[REQUEST_FIELDS];
-extern const struct plumb_part_name request_parts[REQUEST_PARTS];
+extern struct plumb_part_name request_parts[REQUEST_PARTS];
 extern const struct plumb_inflight request_inflight;
 extern struct plumb_in_order request_slow_ones;
 
 bool request_take_port(const char *item, struct plumb_options *options);
 int requests_use(struct bpf_object *object);
+
+/* --- uses.c --- */
+
+/* With what requests did in which system calls, and for which peers. */
+extern struct plumb_splitting request_splitting;
+
+void uses_begin(void);
+/* Called each time before the rows are read. */
+void uses_read(const struct plumb_run *run);

@@ -55,11 +55,6 @@ struct {
 	__u64 idle, others;
 } wall_rest = {};
 
-/* Where it says on some kernels whether a thread waits for I/O. */
-struct task_struct___io {
-	unsigned int in_iowait : 1;
-} __attribute__((preserve_access_index));
-
 /*
  * When threads were last renamed by another one, or moved to another cgroup, by task or that of
  * their process: ns, CLOCK_MONOTONIC.  Only if that decides who is traced.
@@ -157,11 +152,6 @@ static __always_inline void account(struct wall_thread *t, struct task_struct *t
 	t->ran = sched_ran(task);
 }
 
-static __always_inline bool waits_for_io(struct task_struct *task)
-{
-	return BPF_CORE_READ_BITFIELD_PROBED((struct task_struct___io *)task, in_iowait);
-}
-
 static __always_inline enum wall_how how_it_leaves(struct bpf_raw_tracepoint_args *ctx,
 						   struct task_struct *task)
 {
@@ -192,7 +182,7 @@ static __always_inline void remember(struct bpf_raw_tracepoint_args *ctx, struct
 	if ((t->what & WALL_CALL) == wall_futex)
 		t->what |= (return_second_argument(return_registers(task)) & WALL_OP)
 			   << WALL_OP_SHIFT;
-	if (waits_for_io(task))
+	if (sched_waits_for_io(task))
 		t->what |= WALL_IO;
 }
 

@@ -251,8 +251,8 @@ struct plumb_splitting {
 	double (*share)(const struct plumb_run *run, const struct plumb_row *row, size_t i);
 	/* The bands of the row's percentiles that differ from all of it, a line each; their number.
 	 */
-	int (*print)(const struct plumb_run *run, const struct plumb_row *row, FILE *out);
-	json_t *(*json)(const struct plumb_run *run, const struct plumb_row *row);
+	int (*print)(const struct plumb_report *r, const struct plumb_row *row, FILE *out);
+	json_t *(*json)(const struct plumb_report *r, const struct plumb_row *row);
 	void (*explain)(const struct plumb_tool *tool, FILE *out); /* in the footer */
 };
 

@@ -144,7 +144,7 @@ static json_t *rows(const struct plumb_report *r)
 		if (plumb_has_histogram(run->tool->measure.kind))
 			plumb_measure_json(&run->options, &row->dist, row->sum, j);
 		if (row->split && run->tool->measure.split_by)
-			set(j, "split", run->tool->measure.split_by->json(run, row));
+			set(j, "split", run->tool->measure.split_by->json(r, row));
 		if (run->tool->measure.second)
 			add_second(run, row, j);
 		if (run->tool->view.row_json)

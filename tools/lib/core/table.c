@@ -190,7 +190,7 @@ static uint64_t print_row(struct plumb_table *t, const struct plumb_row *row, FI
 	if (run->options.histogram && plumb_has_histogram(run->tool->measure.kind))
 		plumb_report_histogram(row, measure_unit(run, false), out);
 	if (row->split && run->tool->measure.split_by)
-		lines += run->tool->measure.split_by->print(run, row, out);
+		lines += run->tool->measure.split_by->print(t->r, row, out);
 	if (!run->tool->measure.second)
 		return lines;
 	print_line(t, &second, true, out);

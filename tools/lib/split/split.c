@@ -185,9 +185,9 @@ static void print_band(const struct parts *parts, size_t first, size_t last,
 	fputc('\n', out);
 }
 
-static int print(const struct plumb_run *run, const struct plumb_row *row, FILE *out)
+static int print(const struct plumb_report *r, const struct plumb_row *row, FILE *out)
 {
-	const struct parts parts = parts_of(run);
+	const struct parts parts = parts_of(r->run);
 	struct plumb_split_buckets all = {}, in_band[N_BANDS] = {};
 	size_t last;
 	int lines = 0;
@@ -231,9 +231,9 @@ static json_t *json_of(const struct parts *parts, const struct plumb_split_bucke
 	return j;
 }
 
-static json_t *json(const struct plumb_run *run, const struct plumb_row *row)
+static json_t *json(const struct plumb_report *r, const struct plumb_row *row)
 {
-	const struct parts parts = parts_of(run);
+	const struct parts parts = parts_of(r->run);
 	struct plumb_split_buckets all = {}, in_band[N_BANDS] = {};
 	json_t *j, *list = json_array(), *one;
 

@@ -24,6 +24,16 @@ static __always_inline long sched_state(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+/* Where it says on some kernels whether a thread waits for I/O. */
+struct task_struct___io {
+	unsigned int in_iowait : 1;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool sched_waits_for_io(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED((struct task_struct___io *)task, in_iowait);
+}
+
 struct task_struct___throttled {
 	bool throttled;
 } __attribute__((preserve_access_index));
