@@ -11,6 +11,7 @@
 #include <plumb/core/tool.h>
 #include <plumb/functions/block-hooks.h>
 #include <plumb/functions/copies.h>
+#include <plumb/recorder/slower.h>
 #include <plumb/user/hook-try.h>
 
 #include <bpf/libbpf.h>
@@ -20,53 +21,18 @@
 #include "block-io-latency.skel.h"
 #include "requests.h"
 
-#define BUFFER_BYTES (4ULL << 20)
-
 static struct block_hooks hooks;
-static __u64 buffer = BUFFER_BYTES, min_ns;
-static bool slower;
+static struct plumb_slower slower = {.records = &block_slow_requests};
 static struct plumb_tool tool;
 
-/* In JSON the rows of reports stay. */
-static void refuse_table_options(const struct plumb_options *o)
-{
-	const char *option = o->by_given    ? "--by"
-			     : o->histogram ? "--histogram"
-			     : o->top_given ? "--top"
-			     : o->sort      ? "--sort"
-			     : o->columns   ? "--columns"
-					    : NULL;
-
-	if (slower && !o->json && option)
-		plumb_usage_error("%s cannot be combined with --slower, which prints no table",
-				  option);
-}
-
-/* clang-format off */
 static const struct plumb_option options[] = {
-	{"slower", 0, "TIME", "print each request that takes at least TIME, no table", 40, .time = &min_ns, .given = &slower},
-	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .size = &buffer, .min = 4096, .max = 1 << 30},
+	PLUMB_SLOWER_OPTIONS(slower, "request"),
 	{0},
 };
-/* clang-format on */
-
-static void print_none(const struct plumb_report *r, FILE *out)
-{
-	char text[32];
-
-	if (r->final && !block_slow_requests.printed)
-		fprintf(out, "none took %s or longer\n",
-			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
-}
 
 static void complete(struct plumb_options *o)
 {
-	refuse_table_options(o);
-	if (!slower)
-		return;
-	block_slow_requests.may_keep = true;
-	tool.view.one_by_one = true;
-	tool.view.rows = print_none;
+	plumb_slower_complete(&slower, &tool, o);
 }
 
 static int prepare(struct plumb_options *o)
@@ -103,8 +69,8 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
-		.min_ns = min_ns, .slower = slower, .preemptible = hooks.preemptible};
-	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
+		.min_ns = slower.min_ns, .slower = slower.asked, .preemptible = hooks.preemptible};
+	plumb_slower_room(&slower, skel->maps.block_slow_requests);
 	plumb_copies_limit(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
 		plumb_copies_limit(bpf->object, "request_merged", 0);

@@ -7,6 +7,7 @@
 #include <plumb/core/run.h>
 #include <plumb/core/tracer.h>
 #include <plumb/kernel/types.h>
+#include <plumb/recorder/slower.h>
 #include <plumb/syscalls/untimed.h>
 
 #include <bpf/libbpf.h>
@@ -15,57 +16,25 @@
 
 #include "request-latency.skel.h"
 
-#define BUFFER_BYTES (4ULL << 20)
-
-static __u64 buffer = BUFFER_BYTES, min_ns;
-static bool slower, early, calls;
+static struct plumb_slower slower = {.records = &request_slow_ones};
+static bool early, calls;
 /* For request_parts: nobody looks for them. */
 static uint32_t unseen = 1U << REQUEST_KERNEL;
 static struct plumb_tool tool;
 
-/* In JSON the rows of reports stay. */
-static void refuse_table_options(const struct plumb_options *o)
-{
-	const char *option = o->by_given    ? "--by"
-			     : o->histogram ? "--histogram"
-			     : o->top_given ? "--top"
-			     : o->sort      ? "--sort"
-			     : o->columns   ? "--columns"
-					    : NULL;
-
-	if (!o->json && option)
-		plumb_usage_error("%s cannot be combined with --slower, which prints no table",
-				  option);
-}
-
 /* clang-format off */
 static const struct plumb_option options[] = {
 	{"calls", 0, NULL, "tell CPU time in system calls, by call, from that in user mode", 40, .given = &calls},
-	{"slower", 0, "TIME", "print each request that takes at least TIME, no table", 40, .time = &min_ns, .given = &slower},
-	{"buffer", 0, "BYTES", "size of the buffer for requests not yet printed; default 4M", 60, .size = &buffer, .min = 4096, .max = 1 << 30},
+	PLUMB_SLOWER_OPTIONS(slower, "request"),
 	{0},
 };
 /* clang-format on */
-
-static void print_none(const struct plumb_report *r, FILE *out)
-{
-	char text[32];
-
-	if (r->final && !request_slow_ones.printed)
-		fprintf(out, "none took %s or longer\n",
-			plumb_format_time(min_ns, PLUMB_AUTO, text, sizeof(text)));
-}
 
 static void complete(struct plumb_options *o)
 {
 	if (calls)
 		unseen = 0;
-	if (!slower)
-		return;
-	refuse_table_options(o);
-	request_slow_ones.may_keep = true;
-	tool.view.one_by_one = true;
-	tool.view.rows = print_none;
+	plumb_slower_complete(&slower, &tool, o);
 }
 
 static int prepare(struct plumb_options *o)
@@ -93,12 +62,25 @@ static const char *const of_disks[] = {"fsync", "fdatasync",       "sync", "sync
 static const char *const of_locks[] = {"flock", "fcntl", "fcntl64", NULL};
 static const char *const of_futexes[] = {"futex", "futex_time64", NULL};
 
-static int open_either(struct plumb_bpf *bpf, bool raw)
+enum { BY_TRACEPOINTS, BY_RAW_TRACEPOINTS };
+
+/* Programs are named for what attaches them, if not both do, and those of --calls. */
+static bool is_loaded(const char *program, bool raw)
+{
+	return strncmp(program, raw ? "tp_" : "raw_", raw ? 3 : 4) &&
+	       (early || strcmp(program, "raw_data_given")) &&
+	       (calls || !strstr(program, "_call_"));
+}
+
+static int open_programs(struct plumb_bpf *bpf, bool calibration)
 {
 	struct request_latency_bpf *skel = request_latency_bpf__open_opts(plumb_open_opts());
+	const bool raw = bpf->mode == BY_RAW_TRACEPOINTS;
+	struct bpf_program *p;
 	uint8_t *kinds;
 	size_t n = 7;
 
+	(void)calibration;
 	if (!skel)
 		return -errno;
 	*bpf = PLUMB_BPF_OF(skel, "sk_data_ready", "sock_recv_length", "sock_send_length",
@@ -106,58 +88,44 @@ static int open_either(struct plumb_bpf *bpf, bool raw)
 			    "contention_end");
 	if (raw && early)
 		strcpy(bpf->hooks[n++], "tcp_sendmsg_locked");
-	else
-		bpf_program__set_autoload(skel->progs.raw_data_given, false);
 	if (calls) {
 		strcpy(bpf->hooks[n++], "sys_enter");
 		strcpy(bpf->hooks[n], "sys_exit");
-	} else {
-		bpf_program__set_autoload(skel->progs.raw_call_enters, false);
-		bpf_program__set_autoload(skel->progs.raw_call_leaves, false);
-		bpf_program__set_autoload(skel->progs.tp_call_enters, false);
-		bpf_program__set_autoload(skel->progs.tp_call_leaves, false);
 	}
+	bpf_object__for_each_program(p, bpf->object)
+		if (!is_loaded(bpf_program__name(p), raw))
+			bpf_program__set_autoload(p, false);
 	kinds = (uint8_t *)skel->rodata->request_call_kinds;
 	plumb_syscalls_are(kinds, of_disks, REQUEST_OF_DISKS);
 	plumb_syscalls_are(kinds, of_locks, REQUEST_OF_LOCKS);
 	plumb_syscalls_are(kinds, of_futexes, REQUEST_OF_FUTEXES);
-	*(struct request_config *)&skel->rodata->request_config = (struct request_config){
-		.min_ns = min_ns, .slower = slower, .early = raw && early, .calls = calls};
-	bpf_map__set_max_entries(skel->maps.request_slow_ones, slower ? buffer : 4096);
+	*(struct request_config *)&skel->rodata->request_config =
+		(struct request_config){.min_ns = slower.min_ns,
+					.slower = slower.asked,
+					.early = raw && early,
+					.calls = calls};
+	plumb_slower_room(&slower, skel->maps.request_slow_ones);
 	return 0;
 }
 
-static int open_raw_tracepoints(struct plumb_bpf *bpf, bool calibration)
-{
-	(void)calibration;
-	return open_either(bpf, true);
-}
-
-static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
-{
-	(void)calibration;
-	return open_either(bpf, false);
-}
-
-static const char *const raw_programs[] = {
+static const char *const programs[] = {
 	"thread_woken_new",
 	"lock_wait_begins",
 	"lock_wait_ends",
 	"raw_call_leaves",
 	"raw_call_enters",
+	"tp_call_leaves",
+	"tp_call_enters",
 	"raw_state_changes",
 	"raw_data_sent",
 	"raw_data_given",
 	"raw_data_taken",
 	"raw_data_ready",
+	"tp_state_changes",
+	"tp_data_sent",
+	"tp_data_taken",
+	"tp_data_ready",
 	NULL,
-};
-static const char *const tp_programs[] = {
-	"thread_woken_new", "lock_wait_begins",
-	"lock_wait_ends",   "tp_call_leaves",
-	"tp_call_enters",   "tp_state_changes",
-	"tp_data_sent",     "tp_data_taken",
-	"tp_data_ready",    NULL,
 };
 
 /* Without the others parts can be wrong, but no request is lost. */
@@ -169,29 +137,18 @@ static const char *const vital[] = {
 	"tp_state_changes",  NULL,
 };
 
-#define STABILITY "stable-ish: arguments of socket and scheduler tracepoints"
+/* Data arrive in interrupts. */
+#define MECHANISM(name_, mode_, preemptible_)                                                      \
+	{                                                                                          \
+		.name = (name_), .mode = (mode_), .preemptible = (preemptible_),                   \
+		.stability = "stable-ish: arguments of socket and scheduler tracepoints",          \
+		.open = open_programs, .programs = programs, .vital = vital, .interleaved = true,  \
+		.misses_are_calls = true,                                                          \
+	}
 
 static const struct plumb_mechanism mechanisms[] = {
-	{
-		.name = "tracepoint",
-		.stability = STABILITY,
-		.preemptible = PLUMB_AS_TRACEPOINTS,
-		.open = open_tracepoints,
-		.interleaved = true, /* data arrive in interrupts */
-		.misses_are_calls = true,
-		.programs = tp_programs,
-		.vital = vital,
-	},
-	{
-		.name = "raw_tracepoint",
-		.stability = STABILITY,
-		.preemptible = PLUMB_AS_RAW,
-		.open = open_raw_tracepoints,
-		.interleaved = true,
-		.misses_are_calls = true,
-		.programs = raw_programs,
-		.vital = vital,
-	},
+	MECHANISM("tracepoint", BY_TRACEPOINTS, PLUMB_AS_TRACEPOINTS),
+	MECHANISM("raw_tracepoint", BY_RAW_TRACEPOINTS, PLUMB_AS_RAW),
 };
 
 static const struct plumb_ring rings[] = {
