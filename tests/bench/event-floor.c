@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * event-floor softirq|connect|retransmit empty|clock: attach programs that do nothing, or read the
- * clock, say `tracing …`, until SIGINT or SIGTERM.
+ * event-floor softirq|connect|retransmit|request empty|clock: attach programs that do nothing, or
+ * read the clock, say `tracing …`, until SIGINT or SIGTERM.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -19,7 +19,8 @@ int main(int argc, char **argv)
 	int sig;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: event-floor softirq|connect|retransmit empty|clock\n");
+		fprintf(stderr,
+			"usage: event-floor softirq|connect|retransmit|request empty|clock\n");
 		return 2;
 	}
 	sigemptyset(&signals);
@@ -29,7 +30,8 @@ int main(int argc, char **argv)
 	if (!skel)
 		return 1;
 	bpf_object__for_each_program(p, skel->obj)
-		bpf_program__set_autoload(p, strstr(bpf_program__name(p), argv[1]));
+		bpf_program__set_autoload(p,
+					  !strncmp(bpf_program__name(p), argv[1], strlen(argv[1])));
 	skel->rodata->clock_is_read = !strcmp(argv[2], "clock");
 	if (event_floor_bpf__load(skel) || event_floor_bpf__attach(skel)) {
 		fprintf(stderr, "event-floor: %s\n", strerror(errno));

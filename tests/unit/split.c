@@ -53,7 +53,7 @@ static void bands_end_at_percentiles(void **state)
 {
 	const uint64_t n[] = {500, 400, 90, 9, 1};
 	struct plumb_row r = row_of(n, 5);
-	json_t *j = plumb_splitting.json(&run, &r);
+	json_t *j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(in_band(j, i), n[i]);
@@ -68,7 +68,7 @@ static void a_bucket_is_not_cut(void **state)
 	/* The 50th percentile lies in the second, the 90th and all above in the third. */
 	const uint64_t n[] = {490, 20, 490};
 	struct plumb_row r = row_of(n, 3);
-	json_t *j = plumb_splitting.json(&run, &r);
+	json_t *j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 
 	assert_int_equal(in_band(j, 0), 510);
 	assert_int_equal(in_band(j, 1), 490);
@@ -82,7 +82,7 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 {
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
-	json_t *j = plumb_splitting.json(&run, &r);
+	json_t *j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 
 	assert_int_equal(in_band(j, 0), 7);
 	assert_int_equal(in_band(j, 4), 0);
@@ -93,14 +93,14 @@ static void one_bucket_is_all_up_to_the_median(void **state)
 static void nothing_adds_up_to_nothing(void **state)
 {
 	struct plumb_row r = row_of(NULL, 0);
-	json_t *j = plumb_splitting.json(&run, &r);
+	json_t *j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_int_equal(number(j, "count"), 0);
 	assert_int_equal(number(j, "sum"), 0);
-	assert_int_equal(plumb_splitting.print(&run, &r, out), 0);
+	assert_int_equal(plumb_splitting.print(&(struct plumb_report){.run = &run}, &r, out), 0);
 	fclose(out);
 	assert_string_equal(text, "");
 	free(text);
@@ -116,7 +116,7 @@ static void time_without_a_call_is_kept(void **state)
 	json_t *j;
 
 	r.split[1].ns[PLUMB_BLOCKED] = 1900;
-	j = plumb_splitting.json(&run, &r);
+	j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 	assert_int_equal(number(j, "count"), 10);
 	assert_int_equal(number(j, "sum"), 10 * 1000 + 1900);
 	assert_int_equal(number(j, "blocked"), 1900);
@@ -140,7 +140,7 @@ static void the_parts_are_told_apart(void **state)
 		r.split[1].ns[i] = 1000 << i;
 		r.split[1].led[i] = 1 << i;
 	}
-	j = plumb_splitting.json(&run, &r);
+	j = plumb_splitting.json(&(struct plumb_report){.run = &run}, &r);
 	led = json_object_get(j, "mostly");
 	assert_int_equal(number(j, "preempted"), 1000 << PLUMB_PREEMPTED);
 	assert_int_equal(number(j, "blocked"), 1000 << PLUMB_BLOCKED);
@@ -171,12 +171,12 @@ static void bands_that_differ_are_printed(void **state)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(plumb_splitting.print(&run, &r, out), 0);
+	assert_int_equal(plumb_splitting.print(&(struct plumb_report){.run = &run}, &r, out), 0);
 	r.split[1].led[PLUMB_ON_CPU] = 0;
 	r.split[1].led[PLUMB_BLOCKED] = 10;
 	r.split[1].ns[PLUMB_ON_CPU] = 8000;
 	r.split[1].ns[PLUMB_BLOCKED] = 192000;
-	assert_int_equal(plumb_splitting.print(&run, &r, out), 2);
+	assert_int_equal(plumb_splitting.print(&(struct plumb_report){.run = &run}, &r, out), 2);
 	fclose(out);
 	assert_string_equal(text, "  p0-90, 90 calls: on-cpu 100 %\n"
 				  "  above p90, 10 calls: blocked 96 %\n");
@@ -195,7 +195,8 @@ static void what_nobody_looks_for_is_null(void **state)
 			       is = {.tool = &divides, .no_return = ""};
 	const uint64_t n[] = {7};
 	struct plumb_row r = row_of(n, 1);
-	json_t *j = plumb_splitting.json(&not, &r), *seen = plumb_splitting.json(&is, &r);
+	json_t *j = plumb_splitting.json(&(struct plumb_report){.run = &not }, &r),
+	       *seen = plumb_splitting.json(&(struct plumb_report){.run = &is}, &r);
 
 	assert_true(json_is_null(json_object_get(j, "return")));
 	assert_true(json_is_null(json_object_get(json_object_get(j, "mostly"), "return")));

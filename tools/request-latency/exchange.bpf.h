@@ -114,6 +114,38 @@ static __noinline int account_ends(struct request_socket *s, const struct reques
 	return 0;
 }
 
+static __always_inline void name_reader(struct request_socket *s, struct task_struct *task)
+{
+	const __u64 *raw = (const __u64 *)task->comm;
+
+	if (plumb_config.task_storage) {
+		((__u64 *)s->comm)[0] = raw[0];
+		((__u64 *)s->comm)[1] = raw[1];
+	} else {
+		bpf_get_current_comm(s->comm, sizeof(s->comm));
+	}
+}
+
+/* The rows of S stay the same as long as the same thread reads it. */
+static __always_inline void key_reader(struct request_socket *s, struct task_struct *task,
+				       __u32 cpu)
+{
+	__u64 *had = (__u64 *)&s->who, *has, differs = 0;
+	struct plumb_who who = {};
+	__u32 i;
+
+	key_current(&who, task, cpu);
+	key_trim(&who);
+	has = (__u64 *)&who;
+	for (i = 0; i < sizeof(who) / 8; i++) {
+		differs |= had[i] ^ has[i];
+		had[i] = has[i];
+	}
+	if (differs)
+		for (i = 0; i < REQUEST_STAGES; i++)
+			s->slots[i] = 0;
+}
+
 static __noinline int first_read(struct request_socket *s, struct request_thread *t, __u64 sk,
 				 __u64 now)
 {
@@ -129,10 +161,8 @@ static __noinline int first_read(struct request_socket *s, struct request_thread
 	account_begins(s, t);
 	s->pid = current_pid(task);
 	s->tid = current_tid(task);
-	bpf_get_current_comm(s->comm, sizeof(s->comm));
-	__builtin_memset(&s->who, 0, sizeof(s->who));
-	key_current(&s->who, task, cpu);
-	key_trim(&s->who);
+	name_reader(s, task);
+	key_reader(s, task, cpu);
 	return 0;
 }
 

@@ -116,14 +116,36 @@ static __always_inline bool send(const struct request_socket *s, const struct re
 	return true;
 }
 
+/* The row of STAGE, which is looked up once. */
+static __noinline __u32 find_row(const struct sock *sk, struct request_socket *s, __u32 stage)
+{
+	struct request_key key = {};
+	__u32 slot;
+
+	if (!s) /* for the verifier */
+		return 0;
+	key.who = s->who;
+	if (!s->path)
+		ends_fill(&key.ends, sk, false);
+	else if (plumb_config.by & TCP_BY_NETNS)
+		key.ends.netns = ends_netns(sk);
+	if (plumb_config.by & REQUEST_BY_SERVER) {
+		key.path = s->path;
+		key.port = s->port;
+	}
+	key.stage = stage;
+	key_find(&key, &slot);
+	return slot;
+}
+
 /* The result is the slot. */
-static __noinline __u32 record_stage(struct request_key *key, const struct request_times *t,
-				     __u32 stage)
+static __noinline __u32 record_stage(const struct sock *sk, struct request_socket *s,
+				     const struct request_times *t, __u32 stage)
 {
 	__u64 off[REQUEST_OFF] = {}, on;
-	__u32 slot, i;
+	__u32 i;
 
-	if (!key || !t || stage >= REQUEST_STAGES) /* for the verifier */
+	if (!s || !t || stage >= REQUEST_STAGES) /* for the verifier */
 		return 0;
 	on = t->ns[stage];
 	for (i = 0; i < REQUEST_OFF; i++) {
@@ -132,17 +154,16 @@ static __noinline __u32 record_stage(struct request_key *key, const struct reque
 		off[i] = t->off[i];
 		on -= off[i];
 	}
-	key->stage = stage;
-	key_find(key, &slot);
-	split_record(off, slot, bpf_get_smp_processor_id(), t->ns[stage], on, 0);
-	return slot;
+	if (!s->slots[stage])
+		s->slots[stage] = find_row(sk, s, stage);
+	split_record(off, s->slots[stage], bpf_get_smp_processor_id(), t->ns[stage], on, 0);
+	return s->slots[stage];
 }
 
 static __noinline int record(const struct sock *sk, struct request_socket *s, __u64 read, __u64 end)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct request_times t = {};
-	struct request_key key = {};
 
 	if (!s) /* for the verifier */
 		return 0;
@@ -155,19 +176,10 @@ static __noinline int record(const struct sock *sk, struct request_socket *s, __
 		ledger_count(cpu, dropped);
 		return 0;
 	}
-	key.who = s->who;
-	if (!s->path)
-		ends_fill(&key.ends, sk, false);
-	else if (plumb_config.by & TCP_BY_NETNS)
-		key.ends.netns = ends_netns(sk);
-	if (plumb_config.by & REQUEST_BY_SERVER) {
-		key.path = s->path;
-		key.port = s->port;
-	}
-	record_uses(s, &t, record_stage(&key, &t, REQUEST_WHOLE));
+	record_uses(s, &t, record_stage(sk, s, &t, REQUEST_WHOLE));
 	if (plumb_config.by & REQUEST_BY_STAGE) {
-		record_stage(&key, &t, REQUEST_QUEUED);
-		record_stage(&key, &t, REQUEST_SERVICE);
+		record_stage(sk, s, &t, REQUEST_QUEUED);
+		record_stage(sk, s, &t, REQUEST_SERVICE);
 	}
 	return 0;
 }

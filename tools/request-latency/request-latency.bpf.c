@@ -221,15 +221,18 @@ static __always_inline int data_sent(const struct sock *sk, int result)
 
 	if (result <= 0)
 		return 0;
+	/* Of TCP raw_data_given() knows more. */
+	if (request_config.early && socket_family(sk) != SOCKET_UNIX && socket_is_tcp(sk))
+		return 0;
 	s = socket_get(sk);
 	if (!s) {
 		thread_asks(current_task());
 		return 0;
 	}
-	if (s->first && !s->read && !s->path)
-		read_unseen(sk, s);
-	if (s->path || request_config.early)
+	if (s->path)
 		return 0;
+	if (s->first && !s->read)
+		read_unseen(sk, s);
 	written = socket_written(sk, s);
 	/* Else it sent an earlier reply: the next request has arrived meanwhile. */
 	return written != s->unsent ? send_noted(s, written) : 0;
@@ -284,7 +287,16 @@ int raw_data_sent(__u64 *ctx)
 SEC("raw_tp/tcp_sendmsg_locked")
 int raw_data_given(__u64 *ctx)
 {
-	return send_noted(socket_get((const struct sock *)argument_at(ctx, 0)), 0);
+	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
+	struct request_socket *s = socket_get(sk);
+
+	if (!s)
+		thread_asks(current_task());
+	else if (s->first && !s->read)
+		read_unseen(sk, s);
+	else
+		send_noted(s, 0);
+	return 0;
 }
 
 SEC("raw_tp/inet_sock_set_state")

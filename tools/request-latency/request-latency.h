@@ -101,8 +101,9 @@ struct request_socket {
 	__u32 mixed;    /* not separable from others */
 	__u32 drained;  /* all that had arrived was read */
 	__u32 pid, tid;
-	char comm[PLUMB_COMM_LEN];
+	char comm[PLUMB_COMM_LEN]; /* what is behind the NUL may be stale */
 	struct plumb_who who;
+	__u32 slots[REQUEST_STAGES]; /* of the rows of WHO and this connection; 0: not known */
 
 	/* The connection: */
 	__u32 gone;        /* it was closed */

@@ -35,6 +35,22 @@ struct {
 
 PLUMB_MAP(request_paths, HASH, REQUEST_PATHS, __u64, struct request_path);
 
+/*
+ * How many of these sockets have an address of that hash, or had: of the other sockets of the
+ * machine most need not be looked up.
+ */
+#define SOCKET_HASH_BITS 14
+static __u32 socket_hashes[1 << SOCKET_HASH_BITS] = {};
+
+/* Sockets are at least 64 bytes apart; the golden ratio spreads them (Knuth, vol. 3, 6.4). */
+static __always_inline __u32 *socket_hash(const struct sock *sk)
+{
+	__u64 hash = ((__u64)sk >> 6) * 0x9e3779b97f4a7c15ULL >> (64 - SOCKET_HASH_BITS);
+
+	barrier_var(hash); /* the mask is for the verifier */
+	return &socket_hashes[hash & ((1 << SOCKET_HASH_BITS) - 1)];
+}
+
 static __always_inline __u32 socket_phase(const struct sock *sk)
 {
 	return BPF_CORE_READ(sk, __sk_common.skc_state);
@@ -62,9 +78,12 @@ static __always_inline __u64 socket_address(const struct sock *sk)
  */
 static __always_inline struct request_socket *socket_get(const struct sock *sk)
 {
+	struct request_socket *s;
 	__u64 id = (__u64)sk;
-	struct request_socket *s = bpf_map_lookup_elem(&request_sockets, &id);
 
+	if (!*socket_hash(sk))
+		return NULL;
+	s = bpf_map_lookup_elem(&request_sockets, &id);
 	if (!s || s->gone)
 		return NULL;
 	return !s->address || s->address == socket_address(sk) ? s : NULL;
@@ -76,7 +95,8 @@ static __always_inline void socket_forget(const struct sock *sk, struct request_
 	__u64 id = (__u64)sk;
 
 	s->gone = 1;
-	bpf_map_delete_elem(&request_sockets, &id);
+	if (!bpf_map_delete_elem(&request_sockets, &id))
+		atomic_add(socket_hash(sk), -1);
 }
 
 /* The number of the byte after the last one that has arrived: a FIN has a number, too. */
@@ -102,7 +122,7 @@ static __always_inline bool socket_is_drained(const struct sock *sk, const struc
 {
 	if (s->path)
 		return !BPF_CORE_READ(sk, sk_receive_queue.qlen);
-	return socket_taken(sk) == socket_arrived(sk);
+	return socket_taken(sk) == s->arrived;
 }
 
 /* Of TCP: whether the byte FROM was read. */
@@ -152,7 +172,11 @@ static __noinline struct request_socket *socket_follow(const struct sock *sk, bo
 	__u64 id = (__u64)sk;
 	long err;
 
+	/* Of one that replaces another, it stays larger. */
+	atomic_add(socket_hash(sk), 1);
 	err = bpf_map_update_elem(&request_sockets, &id, &fresh, BPF_ANY);
+	if (err)
+		atomic_add(socket_hash(sk), -1);
 	s = err ? NULL : bpf_map_lookup_elem(&request_sockets, &id);
 	if (!s) {
 		ledger_count(bpf_get_smp_processor_id(), no_state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <plumb/core/cli.h>
+#include <plumb/core/log.h>
 #include <plumb/core/report.h>
 #include <plumb/core/text.h>
 #include <plumb/recorder/slower.h>

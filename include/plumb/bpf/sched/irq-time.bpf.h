@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include <plumb/bpf/core/common.bpf.h>
+#include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/core/ledger.bpf.h>
 #include <plumb/bpf/sched/irq-hooks.bpf.h>
 #include <plumb/bpf/sched/waker.h>
@@ -49,10 +49,18 @@ static __always_inline void waker_interrupt(struct plumb_waker *w)
 		w->kind = t->hard ? PLUMB_WAKER_INTERRUPT : PLUMB_WAKER_SOFTIRQ;
 }
 
-/* Of an idle CPU no thread is interrupted. */
+/*
+ * Of an idle CPU no thread is interrupted.  Of one that is not traced it matters only for those
+ * that it wakes.
+ */
 static __always_inline struct irq_time *irq_time_of_thread(void)
 {
-	return plumb_live && (__u32)bpf_get_current_pid_tgid() ? irq_time() : NULL;
+	struct task_struct *task = current_task();
+
+	if (!plumb_live || !current_host_tid(task) ||
+	    (!plumb_config.wakers && !filter_thread(task)))
+		return NULL;
+	return irq_time();
 }
 
 static __always_inline int irq_enters(__u32 what)
