@@ -18,8 +18,6 @@
 
 static struct plumb_slower slower = {.records = &request_slow_ones};
 static bool early, calls;
-/* For request_parts: nobody looks for them. */
-static uint32_t unseen = 1U << REQUEST_KERNEL;
 static struct plumb_tool tool;
 
 /* clang-format off */
@@ -33,7 +31,7 @@ static const struct plumb_option options[] = {
 static void complete(struct plumb_options *o)
 {
 	if (calls)
-		unseen = 0;
+		request_unseen = 0;
 	plumb_slower_complete(&slower, &tool, o);
 }
 
@@ -181,7 +179,7 @@ static struct plumb_tool tool = {
 	.measure.counted = "requests",
 	.measure.parts = request_parts,
 	.measure.n_parts = REQUEST_PARTS,
-	.measure.unseen_parts = &unseen,
+	.measure.unseen_parts = &request_unseen,
 	.measure.split_by = &request_splitting,
 	.measure.always_split = true,
 	.measure.stage_by = REQUEST_BY_STAGE,

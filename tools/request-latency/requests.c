@@ -59,7 +59,7 @@ bool request_take_port(const char *item, struct plumb_options *options)
 	return tcp_take_port(item, options);
 }
 
-struct plumb_part_name request_parts[REQUEST_PARTS] = {
+const struct plumb_part_name request_parts[REQUEST_PARTS] = {
 	{"queued: reader busy", "QBUSY", "queued_busy", REQUEST_BUSY},
 	{"queued: reader without a CPU", "QRUNQ", "queued_runq", REQUEST_LATE},
 	{"queued: reader asleep", "QSLEEP", "queued_asleep", REQUEST_ASLEEP},
@@ -75,6 +75,8 @@ struct plumb_part_name request_parts[REQUEST_PARTS] = {
 	{"runq", "RUNQ", "runq", REQUEST_RUNQ},
 	{"handed to another thread", "HANDED", "handed", REQUEST_HANDED},
 };
+
+uint32_t request_unseen = 1U << REQUEST_KERNEL;
 
 /* --- in flight --- */
 
@@ -213,7 +215,10 @@ static void add_json(const void *record, json_t *j)
 		json_object_set_new(j, stages[i], plumb_json_u64(r->ns[i]));
 	for (const struct plumb_part_name *p = request_parts; p < request_parts + REQUEST_PARTS;
 	     p++)
-		json_object_set_new(j, p->json, plumb_json_u64(part_of(r, p->part)));
+		json_object_set_new(j, p->json,
+				    request_unseen >> p->part & 1
+					    ? json_null()
+					    : plumb_json_u64(part_of(r, p->part)));
 }
 
 struct plumb_in_order request_slow_ones = {

@@ -13,7 +13,8 @@ struct plumb_run;
 #define REQUEST_FIELDS 8
 
 extern const struct plumb_field request_fields[REQUEST_FIELDS];
-extern struct plumb_part_name request_parts[REQUEST_PARTS];
+extern const struct plumb_part_name request_parts[REQUEST_PARTS];
+extern uint32_t request_unseen; /* of these, by number: nobody looks for them */
 extern const struct plumb_inflight request_inflight;
 extern struct plumb_in_order request_slow_ones;
 
