@@ -130,6 +130,7 @@ test_postgresql() {
 	trace pg-one usdt-latency -b pid -p "$(<"$work/run/backend")" \
 		"$postgres:postgresql:query__start" "usdt:$postgres:postgresql:query__done"
 	trace pg-elsewhere usdt-latency -p $$ "$postgres:postgresql:query__start" "usdt:$postgres:postgresql:query__done"
+	trace pg-requests request-latency -b pid -g "$cgroup"
 	trace pg-functions user-func-latency -b func -g "$cgroup" "$postgres:standard_ExecutorRun" "$postgres:standard_ExecutorFinish"
 	trace pg-counts func-count -d 90 -g "$cgroup" "usdt:$postgres:postgresql:query__start" "u:$postgres:standard_ExecutorRun"
 	all_trace
@@ -178,6 +179,15 @@ test_postgresql() {
 	holds "-p: one backend's queries only" "$work/pg-one.json" \
 		'($last.rows | map([.key.pid, .count])) == [[$pid, $n]] and $last.rows[0].min >= 1000000' "${all[@]}"
 	holds "-p: none of another process" "$work/pg-elsewhere.json" '$last.ledger.recorded == 0'
+	evidence "$work/pg-requests.json" "$work/pg-requests.err" "$work/run/latencies" "$work/postgres.log"
+	# Each connection begins by one. Of one from before the trace the first is unmatched, and the last one in flight.
+	holds "PostgreSQL: requests are the queries, and one to begin a connection" "$work/pg-requests.json" \
+		'($last.rows | map([.key.pid, .count]) | sort) == ([[$backends[0][0], 1], [$pid, $n - 2]] + [$backends[0][1:][] | [., $t * 3 + 1]] | sort)
+			and $last.ledger.lost == 0 and $last.ledger.unmatched == 1' "${all[@]}"
+	holds "... that take at most what pgbench waits for them" "$work/pg-requests.json" \
+		'[$last.rows[] | select(.key.pid != $pid and .count > 1) | .sum - .max] | add <= $client[0].ns' "${all[@]}"
+	holds "... and sleep where pg_sleep does" "$work/pg-requests.json" \
+		'[$last.rows[].split.calls[] | select(.part == "blocked" and .syscall == "epoll_wait").ns] | add >= ($c * $t + $n - 2) * 1000000 * 0.95' "${all[@]}"
 	evidence "$work/pg-functions.json" "$work/run/statements"
 	holds "PostgreSQL: standard_ExecutorRun runs once for each SELECT" "$work/pg-functions.json" \
 		'($last.rows | map(select(.key.func | endswith("standard_ExecutorRun")).count)) == [$server[0].selects]' "${all[@]}"

@@ -76,6 +76,7 @@ def reply(connection):
 def read(connection, pool):
     while connection.recv(4096):
         pool.submit(reply, connection)
+    connection.close()
 
 
 def pooled():
