@@ -96,7 +96,8 @@ static __always_inline void account_begins(struct request_socket *s, const struc
 }
 
 /* What the thread has done since. */
-static __noinline int account_ends(struct request_socket *s, const struct request_thread *t)
+static __noinline int account_ends(struct request_socket *s, const struct request_thread *t,
+				   __u64 now)
 {
 	__u64 before;
 	__u32 i;
@@ -111,6 +112,10 @@ static __noinline int account_ends(struct request_socket *s, const struct reques
 		s->uses[i].ns = t->uses[i].ns - before;
 	}
 	s->n_uses = t->n_uses;
+	if (!request_config.slower || now - s->first < request_config.min_ns)
+		return 0;
+	for (i = 0; i < REQUEST_SPANS; i++)
+		s->spans[i] = t->spans[(t->span + i) % REQUEST_SPANS];
 	return 0;
 }
 

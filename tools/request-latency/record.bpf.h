@@ -99,12 +99,18 @@ static __noinline int record_uses(const struct request_socket *s, const struct r
 static __always_inline bool send(const struct request_socket *s, const struct request_times *t)
 {
 	struct request_slow *slow = bpf_ringbuf_reserve(&request_slow_ones, sizeof(*slow), 0);
+	__u32 i;
 
 	if (!slow)
 		return false;
 	slow->end = s->first + t->ns[REQUEST_WHOLE];
 	__builtin_memcpy(slow->ns, t->ns, sizeof(slow->ns));
 	__builtin_memcpy(slow->off, t->off, sizeof(slow->off));
+	for (i = 0; i < REQUEST_SPANS; i++) {
+		slow->spans[i] = s->spans[i];
+		if (t->off[REQUEST_HANDED])
+			slow->spans[i].from = 0;
+	}
 	slow->path = s->path;
 	slow->raddr = s->raddr;
 	slow->port = s->port;

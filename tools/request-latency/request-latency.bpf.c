@@ -180,7 +180,7 @@ static __noinline int send_noted(struct request_socket *s, __u32 written)
 	t = s->reader == (__u64)task ? inflight_get(task) : NULL;
 	if (t) {
 		thread_accounts(t, now);
-		account_ends(s, t);
+		account_ends(s, t, now);
 	}
 	s->sender = t ? s->reader : 0;
 	s->is_sent = written;

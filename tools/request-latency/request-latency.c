@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <plumb/core/cli.h>
 #include <plumb/core/log.h>
@@ -7,6 +8,7 @@
 #include <plumb/core/run.h>
 #include <plumb/core/tracer.h>
 #include <plumb/kernel/types.h>
+#include <plumb/pictures/picture.h>
 #include <plumb/recorder/slower.h>
 #include <plumb/syscalls/untimed.h>
 
@@ -17,6 +19,7 @@
 #include "request-latency.skel.h"
 
 static struct plumb_slower slower = {.records = &request_slow_ones};
+static struct plumb_picture_file perfetto = {.option = "--perfetto"};
 static bool early, calls;
 static struct plumb_tool tool;
 
@@ -24,6 +27,7 @@ static struct plumb_tool tool;
 static const struct plumb_option options[] = {
 	{"calls", 0, NULL, "tell CPU time in system calls, by call, from that in user mode", 40, .given = &calls},
 	PLUMB_SLOWER_OPTIONS(slower, "request"),
+	{"perfetto", 0, "FILE.json", "with --slower, at the end, write the requests as a trace for Perfetto", 40, .text = &perfetto.path},
 	{0},
 };
 /* clang-format on */
@@ -32,7 +36,17 @@ static void complete(struct plumb_options *o)
 {
 	if (calls)
 		request_unseen = 0;
+	if (perfetto.path && !slower.asked)
+		plumb_usage_error("--perfetto takes --slower: 0ns is all requests");
+	if (plumb_picture_check(&perfetto, o->check_only))
+		exit(PLUMB_EXIT_FAILED);
+	request_kept.asked = perfetto.path;
 	plumb_slower_complete(&slower, &tool, o);
+}
+
+static int save(struct plumb_report *r)
+{
+	return plumb_picture_save(&perfetto, request_trace, r);
 }
 
 static int prepare(struct plumb_options *o)
@@ -191,6 +205,7 @@ static struct plumb_tool tool = {
 	.lifecycle.prepare = prepare,
 	.lifecycle.fill = requests_use,
 	.lifecycle.settle = uses_read,
+	.view.save = save,
 	.rings = rings,
 	.inflight = &request_inflight,
 };

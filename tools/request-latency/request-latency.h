@@ -50,6 +50,15 @@ struct request_use {
 /* The number and 1 of the call, and its table; 0: no call. */
 #define REQUEST_CALL_ABI_SHIFT 32
 
+/* A time without a CPU: between these the thread has one. */
+#define REQUEST_SPANS 16
+struct request_span {
+	__u64 what;    /* as in struct request_use */
+	__u64 from;    /* ns, CLOCK_MONOTONIC */
+	__u64 waiting; /* from then on it was runnable */
+	__u64 until;
+};
+
 /* The sums of a row's requests. */
 #define REQUEST_ROW_USES 16384
 struct request_row_use {
@@ -95,6 +104,9 @@ struct request_socket {
 	__u64 before[REQUEST_USES];      /* the same of the reader's uses: ns of the first N, */
 	struct request_use uses[REQUEST_USES]; /* and how these had grown */
 	__u32 n_before, n_uses;
+	/* The reader's last ones when it sent last, the oldest first, of requests that are sent one
+	 * by one. */
+	struct request_span spans[REQUEST_SPANS];
 	__u32 unsent;   /* request_written() when it was read */
 	__u32 is_sent;  /* the same when SENT was noted */
 	__u32 rejected; /* by the filters */
@@ -132,6 +144,7 @@ struct request_path {
 struct request_slow {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
 	__u64 ns[REQUEST_STAGES];
+	struct request_span spans[REQUEST_SPANS]; /* FROM 0: none; some are of other requests */
 	__u64 off[REQUEST_OFF];
 	__u64 path;
 	struct tcp_address raddr;

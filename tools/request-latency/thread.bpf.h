@@ -28,7 +28,7 @@ struct request_thread {
 	__u64 serves;                    /* the socket of which it read a request last */
 	__u64 lock;                      /* the kernel's lock that it waits for; 0: none */
 	/* Since it has sent something on a socket that is no server's: */
-	__u64 asked;
+	__u64 asked;   /* when, ns, if spans are kept; 0: nothing is */
 	__u64 pending; /* ns of REQUEST_BLOCKED that can be REQUEST_DOWNSTREAM, and in which calls
 			*/
 	struct request_use pending_calls[PENDING_CALLS];
@@ -36,6 +36,9 @@ struct request_thread {
 	__u64 call, since, off_since;
 	__u32 n_pending, n_uses;
 	struct request_use uses[REQUEST_USES];
+	/* The last ones, if requests are sent one by one; SPAN: the oldest. */
+	struct request_span spans[REQUEST_SPANS];
+	__u32 span, pad;
 };
 
 #define PLUMB_THREAD struct request_thread
@@ -130,6 +133,18 @@ static __always_inline void slept(struct request_thread *t, __u64 ns)
 
 /* --- with a CPU and without --- */
 
+static __always_inline void span_add(struct request_thread *t, __u64 what, __u64 waiting,
+				     __u64 until)
+{
+	struct request_span *s = &t->spans[t->span % REQUEST_SPANS];
+
+	s->what = what;
+	s->from = t->last_left;
+	s->waiting = waiting;
+	s->until = until;
+	t->span++;
+}
+
 /* The current thread has a CPU: add the time that it had none. */
 static __noinline int thread_came_back(struct request_thread *t)
 {
@@ -149,10 +164,15 @@ static __noinline int thread_came_back(struct request_thread *t)
 		return 0;
 	if (t->how != LEFT_ASLEEP) {
 		t->account[t->how == LEFT_THROTTLED ? REQUEST_QUOTA : REQUEST_PREEMPTED] += off;
+		t->what =
+			REQUEST_WHAT(t->how == LEFT_THROTTLED ? REQUEST_QUOTA : REQUEST_PREEMPTED);
+		waited = 0;
 	} else {
 		slept(t, off - waited);
 		t->account[REQUEST_RUNQ] += waited;
 	}
+	if (request_config.slower)
+		span_add(t, t->what, stay->began - waited, stay->began);
 	return 0;
 }
 

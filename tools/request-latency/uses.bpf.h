@@ -173,20 +173,34 @@ static __always_inline void thread_asks(struct task_struct *task)
 		return;
 	thread_is_back(t);
 	nothing_pends(t);
-	t->asked = 1;
+	t->asked = request_config.slower ? bpf_ktime_get_ns() : 1;
+}
+
+/* The sleeps since it asked were for PEER. */
+static __always_inline void spans_are_for(struct request_thread *t, __u64 peer)
+{
+	__u32 i;
+
+	for (i = 0; i < REQUEST_SPANS; i++)
+		if (t->spans[i].from >= t->asked &&
+		    t->spans[i].what >> REQUEST_WHAT_SHIFT == REQUEST_BLOCKED)
+			t->spans[i].what = peer;
 }
 
 static __always_inline void thread_is_answered(const struct sock *sk, struct task_struct *task)
 {
 	struct request_thread *t = thread_of(task);
+	__u64 peer;
 
 	if (!t || !t->asked)
 		return;
 	thread_is_back(t);
 	if (!t->pending)
 		return;
+	peer = REQUEST_WHAT(REQUEST_DOWNSTREAM) | peer_number(sk);
 	t->account[REQUEST_DOWNSTREAM] += t->pending;
-	use_add(t->uses, &t->n_uses, REQUEST_USES,
-		REQUEST_WHAT(REQUEST_DOWNSTREAM) | peer_number(sk), t->pending);
+	use_add(t->uses, &t->n_uses, REQUEST_USES, peer, t->pending);
+	if (request_config.slower)
+		spans_are_for(t, peer);
 	t->pending = t->n_pending = 0;
 }

@@ -17,8 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define USE_TEXT 96
-#define LEAST    1 /* per cent of a row's time: smaller ones are not printed */
+#define LEAST 1 /* per cent of a row's time: smaller ones are not printed */
 
 struct use {
 	struct request_row_use key;
@@ -114,16 +113,19 @@ static const char *peer_name(uint64_t number, char *text, size_t size)
 	return text;
 }
 
-/* NULL: none, the thread slept in no system call. */
-static const char *use_name(const struct use *u, char *text, size_t size)
+const char *use_name(unsigned int part, uint64_t number, char *text, size_t size)
 {
-	const uint64_t number = u->key.what & (REQUEST_WHAT(1) - 1);
 	const uint32_t call = number;
 
-	if (part_of(u) == REQUEST_DOWNSTREAM)
+	if (part == REQUEST_DOWNSTREAM)
 		return peer_name(number, text, size);
 	return call ? plumb_syscall_name(call - 1, number >> REQUEST_CALL_ABI_SHIFT, text, size)
 		    : NULL;
+}
+
+static const char *name_of(const struct use *u, char *text, size_t size)
+{
+	return use_name(part_of(u), u->key.what & (REQUEST_WHAT(1) - 1), text, size);
 }
 
 /* --- output --- */
@@ -138,7 +140,7 @@ static uint64_t sum_of(const struct plumb_row *row, unsigned int part)
 	return ns;
 }
 
-static const struct plumb_part_name *name_of(unsigned int part)
+const struct plumb_part_name *request_part(unsigned int part)
 {
 	const struct plumb_part_name *p = request_parts;
 
@@ -180,9 +182,10 @@ static int print(const struct plumb_report *r, const struct plumb_row *row, FILE
 
 		if (u->ns * 100.0 < (double)row->sum * LEAST)
 			break;
-		fprintf(out, "%s %s%s%s %.0f %%", any ? "," : "  in:", name_of(part_of(u))->heading,
+		fprintf(out, "%s %s%s%s %.0f %%",
+			any ? "," : "  in:", request_part(part_of(u))->heading,
 			part_of(u) == REQUEST_DOWNSTREAM ? " " : " in ",
-			use_name(u, text, sizeof(text)) ?: "no call", 100.0 * u->ns / row->sum);
+			name_of(u, text, sizeof(text)) ?: "no call", 100.0 * u->ns / row->sum);
 		any = true;
 	}
 	if (any)
@@ -196,7 +199,7 @@ static void append(json_t *calls, json_t *list, unsigned int part, const char *n
 	json_t *j = json_object();
 
 	if (part != REQUEST_DOWNSTREAM)
-		json_object_set_new(j, "part", json_string(name_of(part)->json));
+		json_object_set_new(j, "part", json_string(request_part(part)->json));
 	json_object_set_new(j, part == REQUEST_DOWNSTREAM ? "peer" : "syscall",
 			    name ? plumb_json_text(name) : json_null());
 	json_object_set_new(j, "ns", plumb_json_u64(ns));
@@ -216,7 +219,7 @@ static json_t *json(const struct plumb_report *r, const struct plumb_row *row)
 	for (size_t i = 0; i < own.n; i++) {
 		const struct use *u = &own.all[i];
 
-		append(calls, list, part_of(u), use_name(u, text, sizeof(text)), u->ns);
+		append(calls, list, part_of(u), name_of(u, text, sizeof(text)), u->ns);
 		rest[part_of(u)] += u->ns;
 	}
 	for (size_t i = 0; i < sizeof(with_uses) / sizeof(with_uses[0]); i++) {
