@@ -51,7 +51,7 @@ run() {
 	attach with-calls -p "$pid" -b comm --calls
 	attach stages -p "$pid" -b comm,stage
 	attach keyed -p "$pid" -b pid,process,comm,server,raddr,lport
-	attach slow -p "$pid" -c r-sleep,r-spin --slower=1ms
+	attach slow -p "$pid" -c r-sleep,r-spin,r-down --slower=1ms --perfetto="$PWD/slow.perfetto"
 	attach none -p "$pid" --slower=100s
 	attach not-these -c no-such-name
 	answer known served with-calls stages keyed slow none not-these
@@ -151,9 +151,17 @@ check() {
 		.pid == $truth[0].pid and .process == "requests" and if .comm == "r-unix" or .comm == "r-packet"
 			then .server == "@\(.comm)" and .raddr == null else .server == "\(.lport)" and .raddr == "127.0.0.1" end)' --slurpfile truth known.truth
 	holds "with --slower each that took as long is there, with its parts" slow.json '[$all[] | select(.request).request] as $each
-		| ($truth[0].calls | map(select(.comm == "r-sleep" or .comm == "r-spin").count) | add) == ($each | length)
+		| ($truth[0].calls | map(select(.comm | IN("r-sleep", "r-spin", "r-down")).count) | add) == ($each | length)
 		and all($each[]; .whole == .queued + .service and .whole >= 2000000
 			and .whole == ([.queued_busy, .queued_runq, .queued_asleep, .on_cpu, .kernel, .irq, .preempted, .quota, .lock, .disk, .blocked, .downstream, .runq, .handed] | add))' --slurpfile truth known.truth
+	holds "... and one after the other, by their clock" slow.json '[$all[] | select(.request).request] | all(. as $r | .timeline
+		| ([.[].ns] | add) == $r.whole and .[0] == {what: "queued", at: 0, ns: $r.queued}
+		and (. as $t | all(range(1; length); . as $i | $t[$i].at == $t[$i - 1].at + $t[$i - 1].ns))
+		and ({"r-sleep": "blocked in clock_nanosleep", "r-down": "downstream 127.0.0.1:"}[$r.comm] as $what
+			| $what == null or ([.[] | select(.what | startswith($what)).ns] | add) >= 1800000))'
+	holds "... also in a trace for Perfetto" slow.json '([$all[] | select(.request).request | .whole, .timeline[].ns] | add) as $ns
+		| $trace[0].traceEvents | map(select(.ph == "e").ts) as $e | map(select(.ph == "b").ts) as $b
+		| ($e | add) - ($b | add) | . * 1000 - $ns | fabs < 1000000' --slurpfile trace slow.perfetto
 	holds "... and none where none did: they are filtered at their end" none.json \
 		'[$all[] | select(.request)] == [] and $last.rows == [] and $last.ledger.filtered_at_exit == ([$truth[0].calls[] | select(.lost or .unanswered | not).count] | add)' --slurpfile truth known.truth
 	holds "a thread of another name is not captured" not-these.json '$last.rows == [] and $last.ledger.recorded == 0'

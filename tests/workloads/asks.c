@@ -88,6 +88,7 @@ static void *run(void *arg)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
 	    connect(fd, (const void *)&server, sizeof(server)))
 		die("connect: %s", strerror(errno));
+	pause_ns(100000000); /* until the kernel stamps what arrives */
 	for (uint64_t i = 0; i < count; i++) {
 		began = real_ns();
 		if (send(fd, request, length, MSG_NOSIGNAL) != (ssize_t)length)
