@@ -50,7 +50,11 @@ static __noinline int close_request(const struct sock *sk, struct request_socket
 		return 0;
 	}
 	end = s->path || request_config.early || s->is_sent == written ? s->sent : now;
-	return record(sk, s, read, end ?: now);
+	if (!end)
+		end = now;
+	if (!s->slots[REQUEST_WHOLE] && end - s->first >= request_config.min_ns)
+		find_rows(sk, s);
+	return record(s, read, end);
 }
 
 /* --- it is read --- */

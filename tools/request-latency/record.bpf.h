@@ -122,11 +122,11 @@ static __always_inline bool send(const struct request_socket *s, const struct re
 	return true;
 }
 
-/* The row of STAGE, which is looked up once. */
-static __noinline __u32 find_row(const struct sock *sk, struct request_socket *s, __u32 stage)
+/* The rows of S, which are looked up once. */
+static __noinline int find_rows(const struct sock *sk, struct request_socket *s)
 {
 	struct request_key key = {};
-	__u32 slot;
+	__u32 i, slot;
 
 	if (!s) /* for the verifier */
 		return 0;
@@ -139,14 +139,17 @@ static __noinline __u32 find_row(const struct sock *sk, struct request_socket *s
 		key.path = s->path;
 		key.port = s->port;
 	}
-	key.stage = stage;
-	key_find(&key, &slot);
-	return slot;
+	for (i = 0; i < (plumb_config.by & REQUEST_BY_STAGE ? REQUEST_STAGES : 1); i++) {
+		key.stage = i;
+		key_find(&key, &slot);
+		s->slots[i] = slot;
+	}
+	return 0;
 }
 
 /* The result is the slot. */
-static __noinline __u32 record_stage(const struct sock *sk, struct request_socket *s,
-				     const struct request_times *t, __u32 stage)
+static __noinline __u32 record_stage(const struct request_socket *s, const struct request_times *t,
+				     __u32 stage)
 {
 	__u64 off[REQUEST_OFF] = {}, on;
 	__u32 i;
@@ -160,13 +163,11 @@ static __noinline __u32 record_stage(const struct sock *sk, struct request_socke
 		off[i] = t->off[i];
 		on -= off[i];
 	}
-	if (!s->slots[stage])
-		s->slots[stage] = find_row(sk, s, stage);
 	split_record(off, s->slots[stage], bpf_get_smp_processor_id(), t->ns[stage], on, 0);
 	return s->slots[stage];
 }
 
-static __noinline int record(const struct sock *sk, struct request_socket *s, __u64 read, __u64 end)
+static __noinline int record(const struct request_socket *s, __u64 read, __u64 end)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct request_times t = {};
@@ -182,10 +183,10 @@ static __noinline int record(const struct sock *sk, struct request_socket *s, __
 		ledger_count(cpu, dropped);
 		return 0;
 	}
-	record_uses(s, &t, record_stage(sk, s, &t, REQUEST_WHOLE));
+	record_uses(s, &t, record_stage(s, &t, REQUEST_WHOLE));
 	if (plumb_config.by & REQUEST_BY_STAGE) {
-		record_stage(sk, s, &t, REQUEST_QUEUED);
-		record_stage(sk, s, &t, REQUEST_SERVICE);
+		record_stage(s, &t, REQUEST_QUEUED);
+		record_stage(s, &t, REQUEST_SERVICE);
 	}
 	return 0;
 }
