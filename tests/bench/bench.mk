@@ -31,7 +31,7 @@ bench-interrupts: $(B)/bin/irq-latency $(B)/bench/event-floor
 	tests/bench/interrupts --build=$(B) $(BENCH)
 bench-storage: all $(B)/bench/storage-floor $(B)/bench/storage-load $(B)/bench/function-floor $(B)/bench/switch-floor $(B)/bench/pingpong
 	tests/bench/storage --build=$(B) $(BENCH)
-bench-servers: all
+bench-servers: all $(B)/bench/event-floor
 	tests/bench/servers --build=$(B) $(BENCH)
 bench-merge: $(B)/bin/hist-merge
 	tests/bench/merge --build=$(B) $(BENCH)

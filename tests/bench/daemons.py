@@ -16,6 +16,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -141,17 +142,20 @@ class Redis(Daemon):
     """GETs by redis-benchmark, which runs once for each window."""
 
     name, what = "redis", f"redis under redis-benchmark -t get -c {CLIENTS}"
+    port = 0
 
     def start(self):
         self.bin = os.path.join(self.root, "usr", "bin")
         self.socket = os.path.join(self.directory, "redis.sock")
-        self.serve("redis.sock", f"{self.bin}/redis-server", "--port", "0", "--unixsocket",
-                   self.socket, "--save", "", "--appendonly", "no", "--dir", self.directory)
+        self.serve("redis.sock", f"{self.bin}/redis-server", "--port", str(self.port),
+                   "--unixsocket", self.socket, "--save", "", "--appendonly", "no", "--dir",
+                   self.directory)
         self.per_second = self.gets(20000)[0]
 
     def gets(self, count):
-        out = self.run(f"{self.bin}/redis-benchmark", "-s", self.socket, "-t", "get", "-c",
-                       str(CLIENTS), "-n", str(count), "--csv")
+        where = ("-p", str(self.port)) if self.port else ("-s", self.socket)
+        out = self.run(f"{self.bin}/redis-benchmark", *where, "-t", "get", "-c", str(CLIENTS),
+                       "-n", str(count), "--csv")
         line = next(line for line in csv.reader(out.splitlines()) if line[0] == "GET")
         return float(line[1]), float(line[6]) * 1e3, count
 
@@ -164,6 +168,17 @@ class Redis(Daemon):
 
     def close(self):
         return self.windows
+
+
+class RedisOfTCP(Redis):
+    """The same by the loopback device, for tools of connections."""
+
+    name, what = "redis-tcp", f"redis under redis-benchmark -t get -c {CLIENTS}, by TCP"
+
+    def start(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        super().start()
 
 
 @contextlib.contextmanager
