@@ -70,7 +70,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
 		.min_ns = slower.min_ns, .slower = slower.asked, .preemptible = hooks.preemptible};
-	plumb_slower_room(&slower, skel->maps.block_slow_requests);
+	bpf_map__set_max_entries(skel->maps.block_slow_requests, plumb_slower_room(&slower));
 	plumb_copies_limit(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
 	if (!hooks.has_merge)
 		plumb_copies_limit(bpf->object, "request_merged", 0);

@@ -116,7 +116,7 @@ static int open_programs(struct plumb_bpf *bpf, bool calibration)
 					.slower = slower.asked,
 					.early = raw && early,
 					.calls = calls};
-	plumb_slower_room(&slower, skel->maps.request_slow_ones);
+	bpf_map__set_max_entries(skel->maps.request_slow_ones, plumb_slower_room(&slower));
 	return 0;
 }
 

@@ -63,8 +63,8 @@ static __always_inline struct request_thread *thread_of(struct task_struct *task
 }
 
 /* Add NS to WHAT among the MOST uses at ALL, of which N are in use. */
-static __always_inline void use_add(struct request_use *all, __u32 *n, __u32 most, __u64 what,
-				    __u64 ns)
+static __always_inline void add_among(struct request_use *all, __u32 *n, __u32 most, __u64 what,
+				      __u64 ns)
 {
 	__u32 i;
 
@@ -79,6 +79,13 @@ static __always_inline void use_add(struct request_use *all, __u32 *n, __u32 mos
 			return;
 		}
 	}
+}
+
+static __noinline int use_add(struct request_thread *t, __u64 what, __u64 ns)
+{
+	if (t) /* for the verifier */
+		add_among(t->uses, &t->n_uses, REQUEST_USES, what, ns);
+	return 0;
 }
 
 /* --- why it sleeps --- */
@@ -123,12 +130,12 @@ static __always_inline void slept(struct request_thread *t, __u64 ns)
 
 	if (part == REQUEST_BLOCKED && t->asked) {
 		t->pending += ns;
-		use_add(t->pending_calls, &t->n_pending, PENDING_CALLS, t->what, ns);
+		add_among(t->pending_calls, &t->n_pending, PENDING_CALLS, t->what, ns);
 		return;
 	}
 	if (part < REQUEST_ACCOUNTS) /* always */
 		t->account[part] += ns;
-	use_add(t->uses, &t->n_uses, REQUEST_USES, t->what, ns);
+	use_add(t, t->what, ns);
 }
 
 /* --- with a CPU and without --- */

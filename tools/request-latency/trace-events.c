@@ -40,11 +40,9 @@ static void add_request(struct plumb_trace *t, const struct request_slow *r, siz
 	add(t, r, id, "e", name, (r->end - start) / 1000.0);
 }
 
-int request_trace(void *report, FILE *out)
+static void add_requests(struct plumb_trace *t, const void *report)
 {
 	const struct plumb_report *r = report;
-	struct plumb_trace t =
-		plumb_trace_begin(r, "later_requests_left_out", request_kept.dropped, out);
 	uint64_t start = r->total->clock - r->elapsed;
 
 	for (size_t i = 0; i < request_kept.n; i++) {
@@ -56,8 +54,13 @@ int request_trace(void *report, FILE *out)
 	for (size_t i = 0; i < request_kept.n; i++) {
 		const struct request_slow *one = &request_kept.all[i];
 
-		add_request(&t, one, i, start);
-		plumb_trace_name(&t, "thread_name", one->pid, one->tid, one->comm);
+		add_request(t, one, i, start);
+		plumb_trace_name(t, "thread_name", one->pid, one->tid, one->comm);
 	}
-	return plumb_trace_end(&t);
+}
+
+int request_trace(void *report, FILE *out)
+{
+	return plumb_trace_write(report, "later_requests_left_out", request_kept.dropped, out,
+				 add_requests, report);
 }

@@ -37,7 +37,7 @@ static __always_inline void call_lasts(struct request_thread *t, __u64 now)
 	if ((__s64)ns < 0)
 		ns = 0;
 	t->account[REQUEST_KERNEL] += ns;
-	use_add(t->uses, &t->n_uses, REQUEST_USES, REQUEST_WHAT(REQUEST_KERNEL) | t->call, ns);
+	use_add(t, REQUEST_WHAT(REQUEST_KERNEL) | t->call, ns);
 }
 
 static __always_inline int call_enters(__u32 nr)
@@ -100,8 +100,7 @@ static __always_inline void nothing_pends(struct request_thread *t)
 		return;
 	t->account[REQUEST_BLOCKED] += t->pending;
 	for (i = 0; i < PENDING_CALLS && i < t->n_pending; i++)
-		use_add(t->uses, &t->n_uses, REQUEST_USES, t->pending_calls[i].what,
-			t->pending_calls[i].ns);
+		use_add(t, t->pending_calls[i].what, t->pending_calls[i].ns);
 	t->pending = t->n_pending = 0;
 }
 
@@ -199,7 +198,7 @@ static __always_inline void thread_is_answered(const struct sock *sk, struct tas
 		return;
 	peer = REQUEST_WHAT(REQUEST_DOWNSTREAM) | peer_number(sk);
 	t->account[REQUEST_DOWNSTREAM] += t->pending;
-	use_add(t->uses, &t->n_uses, REQUEST_USES, peer, t->pending);
+	use_add(t, peer, t->pending);
 	if (request_config.slower)
 		spans_are_for(t, peer);
 	t->pending = t->n_pending = 0;

@@ -34,28 +34,33 @@ static json_t *call_event(const struct kept_call *c, uint64_t start)
 			 (c->begin - start) / 1000.0, "dur", c->ns / 1000.0, "args", args);
 }
 
-int timeline_trace(void *timeline, FILE *out)
+static void add_calls(struct plumb_trace *trace, const void *timeline)
 {
 	const struct timeline *t = timeline;
-	struct plumb_trace trace =
-		plumb_trace_begin(t->report, "shorter_calls_left_out", t->kept->dropped, out);
 	bool is_named = false;
 
 	for (size_t i = 0; i < t->kept->n; i++) {
 		const struct kept_call *c = &t->kept->calls[i];
 		const bool is_last = i + 1 == t->kept->n || c[1].tid != c->tid;
 
-		plumb_trace_add(&trace, call_event(c, t->start));
+		plumb_trace_add(trace, call_event(c, t->start));
 		/* The last name. */
 		if (is_last)
-			plumb_trace_name(&trace, "thread_name", c->pid, c->tid, c->comm);
+			plumb_trace_name(trace, "thread_name", c->pid, c->tid, c->comm);
 		/* The main thread, the first one, has the name of the process, if it has calls. */
 		if (!i || c[-1].pid != c->pid)
 			is_named = false;
 		if (is_last && !is_named) {
-			plumb_trace_name(&trace, "process_name", c->pid, c->tid, c->comm);
+			plumb_trace_name(trace, "process_name", c->pid, c->tid, c->comm);
 			is_named = true;
 		}
 	}
-	return plumb_trace_end(&trace);
+}
+
+int timeline_trace(void *timeline, FILE *out)
+{
+	const struct timeline *t = timeline;
+
+	return plumb_trace_write(t->report, "shorter_calls_left_out", t->kept->dropped, out,
+				 add_calls, t);
 }

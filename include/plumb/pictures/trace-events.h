@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * trace-events: a file of trace events, JSON that Perfetto and chrome://tracing open.  Written by
- * a function that plumb_picture_save() calls: begin, events, end.
+ * a function that plumb_picture_save() calls.
  */
 #pragma once
 
@@ -17,13 +17,15 @@ struct plumb_trace {
 	int err;
 };
 
-/* LEFT_OUT says what "otherData" calls events that the file lacks, N of them. */
-struct plumb_trace plumb_trace_begin(const struct plumb_report *r, const char *left_out, uint64_t n,
-				     FILE *out);
+/*
+ * Writes to OUT what the run R was, and what EVENTS adds; 0 or -errno.  LEFT_OUT is what
+ * "otherData" calls events that the file lacks, N of them.
+ */
+int plumb_trace_write(const struct plumb_report *r, const char *left_out, uint64_t n, FILE *out,
+		      void (*events)(struct plumb_trace *t, const void *context),
+		      const void *context);
 /* Adds EVENT, which is freed.  Does nothing after an error. */
 void plumb_trace_add(struct plumb_trace *t, json_t *event);
 /* Names a thread ("thread_name") or a process ("process_name") of the events. */
 void plumb_trace_name(struct plumb_trace *t, const char *what, uint32_t pid, uint32_t tid,
 		      const char *comm);
-/* 0 or -errno. */
-int plumb_trace_end(struct plumb_trace *t);

@@ -2,14 +2,12 @@
 /*
  * slower: a tool that with --slower prints each event of at least a time, instead of a table.  It
  * has a struct plumb_slower, PLUMB_SLOWER_OPTIONS among its options, and calls
- * plumb_slower_complete() in complete(), and plumb_slower_room() when it opens a skeleton.
+ * plumb_slower_complete() in complete(); its ring buffer of records has plumb_slower_room() bytes.
  */
 #pragma once
 
 #include <plumb/core/tool.h>
 #include <plumb/recorder/in-order.h>
-
-struct bpf_map;
 
 struct plumb_slower {
 	__u64 min_ns; /* shorter ones are not to be recorded */
@@ -32,5 +30,8 @@ struct plumb_slower {
 /* TOOL prints the records, if they are asked for.  Exits if O asks for a table, too. */
 void plumb_slower_complete(const struct plumb_slower *s, struct plumb_tool *tool,
 			   const struct plumb_options *o);
-/* Sets the size of MAP, a ring buffer of the records, which is not used without --slower. */
-void plumb_slower_room(const struct plumb_slower *s, struct bpf_map *map);
+/* Without --slower the ring buffer is not used. */
+static inline uint32_t plumb_slower_room(const struct plumb_slower *s)
+{
+	return s->asked ? s->buffer ?: PLUMB_SLOWER_BUFFER : 4096;
+}

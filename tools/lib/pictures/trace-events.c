@@ -17,12 +17,10 @@ static void print(struct plumb_trace *t, json_t *json, const char *before)
 	json_decref(json);
 }
 
-struct plumb_trace plumb_trace_begin(const struct plumb_report *r, const char *left_out, uint64_t n,
-				     FILE *out)
+static json_t *about_run(const struct plumb_report *r, const char *left_out, uint64_t n)
 {
 	const struct plumb_verdict v = plumb_ledger_judge(r->total);
 	json_t *about = plumb_json_new(r->run->tool->card.name);
-	struct plumb_trace t = {.out = out};
 
 	json_object_del(about, "schema");
 	json_object_set_new(about, "recorded", plumb_json_u64(v.recorded));
@@ -31,9 +29,20 @@ struct plumb_trace plumb_trace_begin(const struct plumb_report *r, const char *l
 	json_object_set_new(about, "lost_at_least", plumb_json_u64(v.at_least));
 	json_object_set_new(about, "in_flight", plumb_json_u64(r->flights->n));
 	json_object_set_new(about, left_out, plumb_json_u64(n));
-	print(&t, about, "{\"displayTimeUnit\":\"ns\",\"otherData\":");
+	return about;
+}
+
+int plumb_trace_write(const struct plumb_report *r, const char *left_out, uint64_t n, FILE *out,
+		      void (*events)(struct plumb_trace *t, const void *context),
+		      const void *context)
+{
+	struct plumb_trace t = {.out = out};
+
+	print(&t, about_run(r, left_out, n), "{\"displayTimeUnit\":\"ns\",\"otherData\":");
 	fputs(",\"traceEvents\":[", out);
-	return t;
+	events(&t, context);
+	fputs("\n]}\n", out);
+	return t.err;
 }
 
 void plumb_trace_add(struct plumb_trace *t, json_t *event)
@@ -51,10 +60,4 @@ void plumb_trace_name(struct plumb_trace *t, const char *what, uint32_t pid, uin
 	plumb_trace_add(t,
 			json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what, "pid",
 				  (json_int_t)pid, "tid", (json_int_t)tid, "args", "name", text));
-}
-
-int plumb_trace_end(struct plumb_trace *t)
-{
-	fputs("\n]}\n", t->out);
-	return t->err;
 }

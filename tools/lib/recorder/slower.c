@@ -5,8 +5,6 @@
 #include <plumb/core/text.h>
 #include <plumb/recorder/slower.h>
 
-#include <bpf/libbpf.h>
-
 static const struct plumb_slower *slower;
 
 /* In JSON the rows of reports stay. */
@@ -43,9 +41,4 @@ void plumb_slower_complete(const struct plumb_slower *s, struct plumb_tool *tool
 	s->records->may_keep = true;
 	tool->view.one_by_one = true;
 	tool->view.rows = print_none;
-}
-
-void plumb_slower_room(const struct plumb_slower *s, struct bpf_map *map)
-{
-	bpf_map__set_max_entries(map, s->asked ? s->buffer ?: PLUMB_SLOWER_BUFFER : 4096);
 }
