@@ -293,6 +293,7 @@ good_arguments() {
 	for option in --flame --timeline --perfetto --heatmap; do
 		! has "$tool" "$option" || outputs+=("$option=$work/none/$option")
 	done
+	[[ $tool != request-latency ]] || outputs+=(--slower=1s) # --perfetto takes it
 	run "$tool" -d 1 "${outputs[@]}" --check-arguments -- touch "$work/started"
 	is "$tool --check-arguments says nothing of good ones, and opens no output" "$status $(cat "$out" "$err")" "0 "
 	((EUID == 0)) || return

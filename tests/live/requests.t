@@ -98,7 +98,7 @@ test_asyncio() {
 		end
 		case $path in
 		sleep) part asyncio-sleep "... what it slept is in its own part" '[.calls[] | select(.part == "blocked" and .syscall == "epoll_wait").ns] | add' .sleep ;;
-		sync) part asyncio-sync "... what it waited for the disk, or then for a CPU, is in its own part" '.disk + .runq + .preempted' .sync ;;
+		sync) part asyncio-sync "... what it waited for the disk, or then for a CPU, is in its own part" '.disk + .runq + .preempted + .irq' .sync ;;
 		spin)
 			part asyncio-spin "... its CPU time is in its own part" .on_cpu .spin
 			part asyncio-spin "... and what it waited for a CPU" .preempted .runq

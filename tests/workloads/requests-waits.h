@@ -86,11 +86,12 @@ static void sync_file(struct sample *s)
 
 	if (pwrite(synced_file, bytes, sizeof(bytes), 0) != sizeof(bytes))
 		die("pwrite: %s", strerror(errno));
-	before = cpu_ns();
 	began = now_ns();
+	before = cpu_ns();
 	if (fsync(synced_file))
 		die("fsync: %s", strerror(errno));
-	s->planted = now_ns() - began - (cpu_ns() - before);
+	before = cpu_ns() - before;
+	s->planted = now_ns() - began - before;
 }
 
 static void serve_synced(int fd)

@@ -138,7 +138,9 @@ static __always_inline void unix_ends(const struct sock *sk)
 	if (!s || (s->read && !s->sent))
 		return;
 	close_request(sk, s, s->sends, s->sent);
-	socket_forget(sk, s);
+	/* The map can be busy, and keep it: then it says itself that it is gone. */
+	s->gone = 1;
+	socket_delete(sk);
 }
 
 static __always_inline int data_taken(const struct sock *sk, int result, __u32 flags)
@@ -253,12 +255,12 @@ static __always_inline int state_changes(const struct sock *sk, __u32 from, __u3
 	if (to != STATE_FIN_WAIT1 && to != STATE_LAST_ACK && to != STATE_CLOSE)
 		return 0;
 	s = socket_get(sk);
-	if (!s)
-		return 0;
-	close_request(sk, s, socket_written(sk, s), bpf_ktime_get_ns());
-	s->first = 0;
+	if (s) {
+		close_request(sk, s, socket_written(sk, s), bpf_ktime_get_ns());
+		s->gone = 1; /* what it was, another CPU may still record */
+	}
 	if (to == STATE_CLOSE)
-		socket_forget(sk, s);
+		socket_delete(sk);
 	return 0;
 }
 

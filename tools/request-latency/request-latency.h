@@ -118,7 +118,7 @@ struct request_socket {
 	__u32 slots[REQUEST_STAGES]; /* of the rows of WHO and this connection; 0: not known */
 
 	/* The connection: */
-	__u32 gone;        /* it was closed */
+	__u32 gone;        /* it was closed, or nothing more can be sent */
 	__u32 known;       /* since it was made, or since the end of a request */
 	__u32 arrived;     /* of TCP: the number of the byte after the last one */
 	__u32 from;        /* the same when data arrived at FIRST, before them */

@@ -89,13 +89,11 @@ static __always_inline struct request_socket *socket_get(const struct sock *sk)
 	return !s->address || s->address == socket_address(sk) ? s : NULL;
 }
 
-/* The map can be busy, and keep it: then it says itself that it is gone. */
-static __always_inline void socket_forget(const struct sock *sk, struct request_socket *s)
+static __always_inline void socket_delete(const struct sock *sk)
 {
 	__u64 id = (__u64)sk;
 
-	s->gone = 1;
-	if (!bpf_map_delete_elem(&request_sockets, &id))
+	if (*socket_hash(sk) && !bpf_map_delete_elem(&request_sockets, &id))
 		atomic_add(socket_hash(sk), -1);
 }
 

@@ -35,9 +35,10 @@ def spin():
 
 def sync(fd):
     os.pwrite(fd, b"x" * 4096, 0)
-    cpu, wall = time.thread_time_ns(), time.monotonic_ns()
+    wall, cpu = time.monotonic_ns(), time.thread_time_ns()
     os.fsync(fd)
-    done["sync"] += time.monotonic_ns() - wall - (time.thread_time_ns() - cpu)
+    cpu = time.thread_time_ns() - cpu
+    done["sync"] += time.monotonic_ns() - wall - cpu
 
 
 async def serve(reader, writer):
