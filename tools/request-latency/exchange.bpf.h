@@ -231,7 +231,7 @@ static __always_inline void data_read(const struct sock *sk, struct request_sock
 	__u32 written = socket_written(sk, s);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!s->first && !s->path)
+	if (s->over || (!s->first && !s->path))
 		return;
 	if (!s->first)
 		open_request(s, now, 0);

@@ -56,7 +56,7 @@ static __always_inline void tcp_data_arrive(const struct sock *sk)
 	}
 	from = s->arrived;
 	to = socket_arrived(sk);
-	if (from == to) /* a FIN */
+	if (from == to || s->over) /* a FIN */
 		return;
 	s->arrived = to;
 	data_arrive(sk, s, socket_taken(sk) == from, from);
@@ -199,7 +199,7 @@ static __noinline int read_unseen(const struct sock *sk, struct request_socket *
 	struct task_struct *task = current_task();
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	if (!s || !(s->path ? socket_is_drained(sk, s) : socket_took(sk, s->from)))
+	if (!s || s->over || !(s->path ? socket_is_drained(sk, s) : socket_took(sk, s->from)))
 		return 0;
 	s->first = s->second;
 	s->from = s->second_from;
@@ -257,7 +257,7 @@ static __always_inline int state_changes(const struct sock *sk, __u32 from, __u3
 	s = socket_get(sk);
 	if (s) {
 		close_request(sk, s, socket_written(sk, s), bpf_ktime_get_ns());
-		s->gone = 1; /* what it was, another CPU may still record */
+		s->over = 1; /* the request itself another CPU may still record */
 	}
 	if (to == STATE_CLOSE)
 		socket_delete(sk);

@@ -118,7 +118,8 @@ struct request_socket {
 	__u32 slots[REQUEST_STAGES]; /* of the rows of WHO and this connection; 0: not known */
 
 	/* The connection: */
-	__u32 gone;        /* it was closed, or nothing more can be sent */
+	__u32 gone;        /* it was closed */
+	__u32 over;        /* of TCP: nothing more can be sent */
 	__u32 known;       /* since it was made, or since the end of a request */
 	__u32 arrived;     /* of TCP: the number of the byte after the last one */
 	__u32 from;        /* the same when data arrived at FIRST, before them */
@@ -128,7 +129,6 @@ struct request_socket {
 	__u64 address;     /* of a unix socket: that of its name, in the kernel */
 	struct tcp_address raddr;
 	__u32 port;
-	__u32 pad;
 };
 _Static_assert(sizeof(struct request_socket) % 8 == 0, "no hidden padding in a map's value");
 
