@@ -65,8 +65,6 @@ for tool in build/bin/*; do
 	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 110000))
 	# Those that walk user stacks by unwind tables, in programs of several kinds.
 	[[ $name != @(lock-latency|skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
-	# Its programs follow sockets, threads and their system calls, by two mechanisms.
-	[[ $name != request-latency ]] || limit=2320000
 	# Those that look for waits on the way out in the programs for each form of sessions.
 	[[ $name != tcp-sendmsg-lat ]] || limit=2930000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.
