@@ -15,6 +15,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/cgroup.h>
 #include <plumb/kernel/kernel.h>
+#include <plumb/recorder/slower.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscall-options.h>
 #include <plumb/syscalls/untimed.h>
@@ -27,8 +28,6 @@
 #include "places.h"
 #include "programs.h"
 #include "singles.h"
-
-#define BUFFER_BYTES (4U << 20)
 
 static const char *const calls[] = {
 	"read",     "readv",   "pread64",  "preadv", "preadv2",   "write",           "writev",
@@ -146,7 +145,7 @@ static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
 	memcpy((void *)&skel->rodata->io_config, &config, sizeof(config));
 	skel->rodata->io_stacks = stacks;
 	memcpy((void *)skel->rodata->io_places, places, sizeof(places));
-	bpf_map__set_max_entries(skel->maps.io_records, BUFFER_BYTES);
+	bpf_map__set_max_entries(skel->maps.io_records, PLUMB_SLOWER_BUFFER);
 	if (!calibration) {
 		counts = &skel->bss->io_counts;
 		live = skel->obj;

@@ -3,6 +3,7 @@
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/kernel/cgroup.h>
+#include <plumb/recorder/slower.h>
 #include <plumb/witness/witness.h>
 
 #include "runq-latency.skel.h"
@@ -10,8 +11,7 @@
 #include "runq-latency.h"
 #include "slower.h"
 
-#define BUFFER_BYTES (4U << 20) /* of waits that are not yet printed */
-#define MOST_QUOTAS  256
+#define MOST_QUOTAS 256
 
 static const __u64 *throttled, *dropped; /* runq_throttled and runq_dropped of the programs */
 static __u64 slower_ns = UINT64_MAX;
@@ -40,7 +40,7 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		return 0;
 	plumb_cgroup_retain();
 	bpf->config->meanwhile = RUNQ_TELL_SLOW; /* --who changes that */
-	bpf_map__set_max_entries(skel->maps.runq_waits, BUFFER_BYTES);
+	bpf_map__set_max_entries(skel->maps.runq_waits, PLUMB_SLOWER_BUFFER);
 	bpf_map__set_max_entries(skel->maps.plumb_meanwhile_paths, MOST_QUOTAS);
 	return 0;
 }

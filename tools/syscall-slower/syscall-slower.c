@@ -13,6 +13,7 @@
 #include <plumb/kernel/thread.h>
 #include <plumb/pictures/picture.h>
 #include <plumb/recorder/slots.h>
+#include <plumb/recorder/slower.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/arguments.h>
 #include <plumb/syscalls/syscall-options.h>
@@ -23,10 +24,9 @@
 #include "syscall-slower.h"
 #include "syscall-slower.skel.h"
 
-#define BUFFER_BYTES (4ULL << 20)
-#define MOST_QUOTAS  256 /* cgroups */
+#define MOST_QUOTAS 256 /* cgroups */
 
-static __u64 buffer = BUFFER_BYTES, min_ns;
+static __u64 buffer = PLUMB_SLOWER_BUFFER, min_ns;
 static bool stacks, wakers, has_min;
 
 static struct plumb_picture_file timeline = {.option = "--timeline"};
