@@ -15,6 +15,9 @@ misuse() { say "$* (try --help)"; exit 2; }
 # The one place of the version is the Makefile.
 version=$(sed -nE 's/^VERSION *:= *//p' "$top/Makefile")
 
+# The project's public address. It has none yet: a name that leads nowhere (RFC 2606) marks the blank.
+readonly url=${PLUMB_URL:-https://plumb.invalid}
+
 # Nothing of the caller's reaches what is made: neither its locale, nor its umask, nor the variables
 # of a make that runs this.
 package_environment() {
