@@ -16,6 +16,7 @@
 # make install    DESTDIR= prefix= sbindir= datadir= mandir= docdir= completionsdir= zshcompletionsdir= fishcompletionsdir=
 # make install-windows  traces in windows of time, by systemd: also libexecdir= systemdunitdir=
 # make dist, tarball, deb, rpm: the sources, the static tools, Debian's and RPM's packages, in build/package
+# make sbom       build/plumb.spdx.json: the programs and the libraries that they hold, as SPDX
 #
 # A tool is a folder in tools/ with NAME.c, NAME.bpf.c, NAME.rst and NAME.schema.json: no line here.
 # NAME.schema.json describes what it prints as JSON; NAME.targets, if there is one, what it hooks, for probe-check --tool.
@@ -313,14 +314,14 @@ include tests/fuzz/fuzz.mk
 
 # --- the benchmark: its floor, its load, its peers ---
 FLOORS := $(patsubst %,$(B)/bench/%,floor switch-floor event-floor storage-floor)
-$(FLOORS): $(B)/bench/%: tests/bench/%.c $(B)/gen/%.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
+$(FLOORS): $(B)/bench/%: tests/bench/%.c $(B)/gen/%.skel.h $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $@.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $@.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
 
 FLOOR_SKELETONS := $(patsubst tests/bench/%.bpf.c,$(B)/gen/%.skel.h,$(wildcard tests/bench/function-floor*.bpf.c))
-$(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
+$(B)/bench/function-floor: tests/bench/function-floor.c $(FLOOR_SKELETONS) $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/bench
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/function-floor.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/bench/function-floor.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
 
 $(B)/bench/spin: tests/bench/spin.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
@@ -335,9 +336,9 @@ $(B)/bench/many: tests/bench/many.c $(B)/flags | $(B)/bench
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -MF $(B)/bench/many.d -static $< -o $@
 
 # A workload with a program of BPF: what again.bpf.h says beside what the kernel does.
-$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/tests
+$(B)/tests/stack-twice: tests/again/stack-twice.c $(B)/gen/stack-twice.skel.h $(B)/lib/libplumb.a $(LIBBPF_A) $(B)/flags $(B)/link-flags | $(B)/tests
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -MF $(B)/tests/stack-twice.d $(LDFLAGS) $(LINK) $< $(B)/lib/libplumb.a $(LIBS) -o $@
 
 $(B)/bench/deep $(B)/bench/deep-fp: tests/bench/deep.c $(B)/flags | $(B)/bench
 	$(call say,CC,$@)
@@ -377,6 +378,10 @@ dist deb rpm:
 tarball: all $(B)/linked
 	scripts/package/tarball --build=$(B) --machine=$(firstword $(subst -, ,$(TARGET))) --output=$(B)/package
 
+# SPDX 2.3.
+sbom: all $(B)/linked
+	scripts/package/sbom $(B) $(firstword $(subst -, ,$(TARGET))) >$(B)/plumb.spdx.json
+
 # Files of other projects that the tools are linked of, as the linker tells.
 LINKED ?= $(B)/linked
 $(LINKED): $(foreach t,$(TOOLS),$(OBJECTS_$(t))) $(B)/lib/libplumb.a $(B)/link-flags
@@ -390,6 +395,6 @@ include scripts/lib/arm64.mk
 clean:
 	rm -rf $(B)
 
-.PHONY: all docs check check-quick fuzz install install-files install-windows dist tarball deb rpm clean workloads units FORCE
+.PHONY: all docs check check-quick fuzz install install-files install-windows dist tarball sbom deb rpm clean workloads units FORCE
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
