@@ -40,6 +40,15 @@ package_epoch() {
 	echo "$epoch"
 }
 
+# The commit that everything is made of, and whether files differ from it.
+package_commit() {
+	if [[ -f $package_here/commit ]]; then
+		cat "$package_here/commit"
+	else
+		git -C "$top" describe --always --abbrev=40 --exclude='*' --dirty=' with changes' 2>/dev/null || echo unknown
+	fi
+}
+
 # Directory $2 of directory $1 as the archive $3, dated $4.
 package_archive() {
 	tar -C "$1" --format=gnu --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w,a+X \

@@ -115,6 +115,19 @@ is "so are the texts that those name" "$(cat LICENSES/*.copyright | grep -oE '/u
 	while read -r text; do [[ ! -f $text || -s LICENSES/${text##*/}.txt ]] || echo "$text"; done)" ""
 like "it says how to link it with other libraries" "$(<LINKED)" 'make LDFLAGS=-L'
 
+# What is in it, and what made it, for programs.
+spdx() { /usr/bin/python3 "$top/tests/package/spdx.py" "$@" 2>&1; }
+is "its bill of materials is as SPDX 2.3 asks for, and of its files" "$(spdx plumb.spdx.json .)" ""
+is "it has the packages of what is linked, in the versions that dpkg has" \
+	"$(jq -r '.packages[1:][] | "\(.name) \(.versionInfo)"' plumb.spdx.json | sort)" \
+	"$(xargs dpkg -S <"$work/linked" | cut -d : -f 1 | sort -u | xargs dpkg-query -W -f '${Package} ${Version}\n' | sort -u)"
+jq '.packages[1].licenseConcluded = "GPL-2.0-or-later OR"
+	| .relationships[0].relatedSpdxElement = "SPDXRef-none" | .files[0].checksums[1].checksumValue |= sub("^.."; "00")' plumb.spdx.json >"$work/wrong.json"
+is "what is wrong is found" "$(spdx "$work/wrong.json" . | grep -cE 'no licence|SPDXRef-none|SHA256')" 3
+is "it says what built it" "$(cut -c 1-18 BUILT | sed 's/ *$//' | paste -s -d ,)" \
+	"Sources,Commit,SOURCE_DATE_EPOCH,Distribution,Compiler,Linker,Compiler for BPF,Skeletons for BPF,Kernel's types"
+is "and of which commit" "$(awk '$1 == "Commit" { print $2 }' BUILT)" "$(git -C "$top" rev-parse HEAD 2>/dev/null || cat "$top/scripts/package/commit" 2>/dev/null || echo unknown)"
+
 # The manuals, as man-db reads them.
 if command -v mandb >/dev/null; then
 	mandb -c -q "$work/all/share/man" >/dev/null 2>&1
