@@ -29,7 +29,7 @@ usage() {
 	END
 }
 
-install=1 vm=1 quick= here=
+install=1 vm=1 quick='' here=''
 export CHECK_ALL= # tests that run more with --all read it
 for option; do
 	case $option in
