@@ -60,5 +60,11 @@ rpmlint -c scripts/package/rpmlint.toml -r scripts/package/rpmlintrc "$work"/1/*
 evidence "$work/rpmlint"
 is "rpmlint has neither an error nor a warning" "$(grep -E ': [EW]: |Traceback' "$work/rpmlint")" ""
 like "rpmlint has read them" "$(<"$work/rpmlint")" '3 packages and 1 specfiles checked|2 packages and 1 specfiles checked'
+# Those of other distributions, which nothing here can build.
+is "PKGBUILD, APKBUILD and the flake are of this version" "$(grep -hoE '(pkgver|version) ?= ?"?[0-9.]+' scripts/package/other/* | sed 's/.*[ ="]//' | sort -u)" \
+	"$(sed -nE 's/^VERSION *:= *//p' Makefile)"
+is "each says first that it is untested" "$(for file in scripts/package/other/*; do head -n 1 "$file"; done | grep -v '^# Untested: ')" ""
+claim "PKGBUILD has bash's syntax" bash -n scripts/package/other/PKGBUILD
+claim "APKBUILD has sh's" sh -n scripts/package/other/APKBUILD
 is "each filter says why" "$(awk '/^addFilter/ && last !~ /^#/ { print } { last = $0 }' scripts/package/rpmlintrc)" ""
 done_testing
