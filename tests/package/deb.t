@@ -67,7 +67,7 @@ deb=$(echo "$work"/out1/plumb-tools_*.deb)
 version=$(sed -nE 's/^VERSION *:= *//p' Makefile)
 is "its version is the Makefile's" "$(dpkg-deb -f "$deb" Version)" "$version-1"
 like "it depends on the distribution's libbpf and elfutils" "$(dpkg-deb -f "$deb" Depends)" 'libbpf1.*libdw1.*libelf1'
-is "its fields name the source of what the linker took of an archive" "$(dpkg-deb -f "$deb" Static-Built-Using Built-Using | sed 's/ (=.*//')" \
+is "its fields name the source of what the linker took of an archive" "$(dpkg-deb -f "$deb" Built-Using Static-Built-Using | sed 's/ (=.*//')" \
 	"$(printf '%s: libiberty\n' Built-Using Static-Built-Using)"
 is "units, generator, runner and manual of windows are in it" \
 	"$(dpkg-deb -c "$deb" | grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5[.]gz)$')" 5
