@@ -45,8 +45,11 @@ stack-twice get_stack: a test's: what the kernel says beside again.bpf.h
 syscall-breakdown get_stack: addresses of the kernel stack: places that wait
 syscall-breakdown probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 syscall-latency probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
+syscall-latency-tail probe_read_user: the first words of a signal handler's frame, 4 bytes: whether registers are its
 syscall-slower get_stack: addresses of the kernel stack: places that wait
 syscall-slower probe_read_user: words of the user stack (--stacks), as cpu-profile; the code before a thread's next instruction, 7 bytes: which call it returns from; the time that a call asks for, 16 bytes
+syscall-slower-tail get_stack: addresses of the kernel stack: places that wait
+syscall-slower-tail probe_read_user: words of the user stack (--stacks), as cpu-profile; the first words of a signal handler's frame, 4 bytes: whether registers are its
 tcp-sendmsg-lat probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-raw probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from
 tcp-sendmsg-lat-session-610 probe_read_user: the code before a thread's next instruction, 7 bytes: which call it returns from

@@ -244,7 +244,7 @@ static inline int compare_ns(const void *a, const void *b)
 
 /* ---- output ---- */
 
-static char json[1 << 18];
+static char json[1 << 20];
 static size_t json_length;
 
 __attribute__((format(printf, 1, 2))) static inline void put(const char *format, ...)

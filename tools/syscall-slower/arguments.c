@@ -209,7 +209,9 @@ void arguments_print(const struct slow_call *c, FILE *out)
 			fprintf(out, "%s%s", i ? ", " : "", text);
 	if (!c->has_arguments)
 		fputc('?', out);
-	if (has_failed(c))
+	if (c->at_most)
+		fputs(") = ?", out);
+	else if (has_failed(c))
 		fprintf(out, ") = -%s", plumb_errno_name(c->ret));
 	else if (returns_address(c))
 		fprintf(out, ") = %#llx", (long long)c->ret);
@@ -273,7 +275,7 @@ void arguments_add_json(const struct slow_call *c, json_t *j)
 	json_object_set_new(j, "arguments", numbers);
 	json_object_set_new(j, "argument_text", json_of_arguments(c));
 	json_object_set_new(j, "descriptors", json_of_descriptors(c));
-	json_object_set_new(j, "ret", json_integer(c->ret));
+	json_object_set_new(j, "ret", c->at_most ? json_null() : json_integer(c->ret));
 	json_object_set_new(j, "error",
 			    has_failed(c) ? json_string(plumb_errno_name(c->ret)) : json_null());
 }

@@ -13,6 +13,7 @@
 #include <plumb/split/waker.h>
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/syscalls.h>
+#include <plumb/syscalls/tail.h>
 
 #include "syscall-slower.h"
 
@@ -99,7 +100,10 @@ static int width_of(const struct plumb_part_name *part)
 
 static void print_heading(FILE *out)
 {
-	fprintf(out, " %7s", "TOOK");
+	if (plumb_tail.min_ns)
+		fprintf(out, " %7s %7s", "ATLEAST", "ATMOST");
+	else
+		fprintf(out, " %7s", "TOOK");
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		fprintf(out, " %*s", width_of(&plumb_return_parts[i]),
 			plumb_return_parts[i].column);
@@ -126,7 +130,10 @@ static bool is_timed_out(const struct slow_call *c)
 					     "epoll_wait", "epoll_pwait",     "epoll_pwait2"};
 	const char *name = plumb_syscall_known(c->nr, c->abi);
 
-	for (size_t i = 0; name && !c->ret && i < sizeof(sleeps) / sizeof(sleeps[0]); i++)
+	/* Of those whose result is not seen, the first two return for nothing else. */
+	for (size_t i = 0;
+	     name && !c->ret && (i < 2 || !c->at_most) && i < sizeof(sleeps) / sizeof(sleeps[0]);
+	     i++)
 		if (!strcmp(name, sleeps[i]))
 			return true;
 	return c->ret == -ETIMEDOUT ||
@@ -183,6 +190,8 @@ static void print_line(const struct slow_call *c, FILE *out)
 	char text[PLUMB_ESCAPED + 16], comm[PLUMB_ESCAPED];
 
 	fprintf(out, " %7s", plumb_format_time(c->ns, PLUMB_AUTO, text, sizeof(text)));
+	if (c->at_most)
+		fprintf(out, " %7s", plumb_format_time(c->at_most, PLUMB_AUTO, text, sizeof(text)));
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		if (is_unseen(&plumb_return_parts[i]))
 			fprintf(out, " %*s", width_of(&plumb_return_parts[i]), "-");
@@ -313,6 +322,7 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "syscall", json_string(text));
 	arguments_add_json(c, j);
 	json_object_set_new(j, "ns", plumb_json_u64(c->ns));
+	json_object_set_new(j, "at_most", c->at_most ? plumb_json_u64(c->at_most) : json_null());
 	for (size_t i = 0; i <= PLUMB_RETURN_PARTS; i++)
 		json_object_set_new(
 			j, plumb_return_parts[i].json,

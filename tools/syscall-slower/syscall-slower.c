@@ -7,6 +7,7 @@
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
 #include <plumb/core/tool.h>
+#include <plumb/cost/calibrate.h>
 #include <plumb/functions/block-hooks.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/kernel.h>
@@ -17,10 +18,12 @@
 #include <plumb/stacks/stacks.h>
 #include <plumb/syscalls/arguments.h>
 #include <plumb/syscalls/syscall-options.h>
+#include <plumb/syscalls/tail.h>
 
 #include <bpf/libbpf.h>
 
 #include "slower.h"
+#include "syscall-slower-tail.skel.h"
 #include "syscall-slower.h"
 #include "syscall-slower.skel.h"
 
@@ -42,6 +45,7 @@ static struct plumb_inflight inflight = {
 
 /* clang-format off */
 static const struct plumb_option options[] = {
+	PLUMB_OPTION_TAIL,
 	{"stacks", 0, NULL, "print the stack of the longest time off the CPU", 40, .given = &stacks},
 	{"wakers", 0, NULL, "print the stack of the thread that ended the longest sleep", 40, .given = &wakers},
 	PLUMB_OPTION_NO_RETURN("call"),
@@ -52,11 +56,43 @@ static const struct plumb_option options[] = {
 };
 /* clang-format on */
 
+static int open_tail(struct plumb_bpf *bpf, bool calibration)
+{
+	struct syscall_slower_tail_bpf *skel =
+		syscall_slower_tail_bpf__open_opts(plumb_open_opts());
+
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "sched_waking", "cpu-clock");
+	bpf->config->split = 1;
+	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
+	*(uint32_t *)&skel->rodata->with_stacks = stacks;
+	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
+	if (calibration) {
+		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
+	} else {
+		bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
+		bpf->cpus_left = skel->bss->plumb_cpus_left;
+		plumb_tail.undecided = &skel->bss->tail_undecided;
+	}
+	return plumb_tail_configure(bpf);
+}
+
 static void complete(struct plumb_options *o)
 {
-	if (!has_min)
+	static const uint32_t unseen = 1U << PLUMB_IRQ | 1U << PLUMB_RETURN; /* with --tail */
+
+	if (!has_min && !plumb_tail.min_ns)
 		plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and more, "
 				  "0ns all calls");
+	if (has_min && plumb_tail.min_ns)
+		plumb_usage_error("--tail=TIME takes the place of MIN");
+	plumb_tail_complete(&tool, o, open_tail);
+	if (plumb_tail.min_ns) {
+		min_ns = plumb_tail.min_ns;
+		tool.measure.unseen_parts = &unseen;
+		tool.overhead.switches = &plumb_switches;
+	}
 	if (plumb_picture_check(&timeline, o->check_only) ||
 	    plumb_picture_check(&perfetto, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
@@ -86,7 +122,7 @@ static int fill(struct bpf_object *object)
 
 static int prepare(struct plumb_options *o)
 {
-	return block_hooks_find(o->btf, &hooks);
+	return plumb_tail.min_ns ? 0 : block_hooks_find(o->btf, &hooks);
 }
 
 static int open_tracepoints(struct plumb_bpf *bpf, bool calibration)
@@ -168,14 +204,15 @@ static struct plumb_tool tool = {
 		      "           tracepoints (stable); raw tracepoints sched_switch,\n"
 		      "           sched_waking (stable-ish); for who uses the disk\n"
 		      "           block_bio_queue, block_split, block_rq_complete,\n"
-		      "           block_bio_complete (stable-ish)\n"
+		      "           block_bio_complete (stable-ish); with --tail only\n"
+		      "           sched_switch, sched_waking and perf event cpu-clock\n"
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: 1,000 to 1,000,000 a second on a busy machine\n"
 		      "cost:      measured at each start, see the footer; all other system\n"
 		      "           calls of the machine are slower too, by some 30 ns\n",
 	.options.list = options,
 	.options.complete = complete,
-	.options.arguments = "MIN ",
+	.options.arguments = "[MIN] ",
 	.options.argument = set_min,
 	.options.more = plumb_syscall_filters,
 	.options.syscalls = &plumb_syscalls,

@@ -13,6 +13,7 @@
 struct slow_call {
 	__u64 end; /* ns, CLOCK_MONOTONIC */
 	__u64 ns;
+	__u64 at_most; /* ns; 0: NS is exact, else it is at least NS, and END and RET are unknown */
 	__u64 off[PLUMB_RETURN_PARTS];
 	__u64 arguments[6];
 	__s64 ret;

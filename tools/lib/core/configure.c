@@ -104,6 +104,7 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 		{"cpu_leaves", in->bpf.cpus_left && plumb_cpus_can_leave(), false},
 		{"thread_states", run->tool->inflight && needs_iterator(c), true},
 		{"state_self_test", !in->bpf.states, true},
+		{"user_mode_self_test", true, true},
 	};
 	struct bpf_program *p;
 

@@ -59,11 +59,12 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 {
 	const struct plumb_config *c = r->config;
 	const uint64_t *times = r->shard + c->buckets + sizeof(*all) / sizeof(*times);
+	const bool split = r->off && slot < c->slots; /* not the second measure */
 	uint64_t *into;
 	uint32_t at;
 	long n;
 
-	if (r->off && plumb_map_lookup(r->splits, &slot, r->off))
+	if (split && plumb_map_lookup(r->splits, &slot, r->off))
 		return -errno;
 	for (uint32_t shard = 0; shard < c->shards; shard++) {
 		at = slot * c->shards + shard;
@@ -76,7 +77,7 @@ static int read_hist(const struct reader *r, uint32_t slot, struct plumb_dist *d
 			r->times[i] += times[i];
 		add_totals(all, (const void *)(into + c->buckets));
 	}
-	for (uint32_t i = 0; r->off && i < c->buckets; i++)
+	for (uint32_t i = 0; split && i < c->buckets; i++)
 		for (uint32_t p = 0; p < c->parts; p++)
 			r->sum[i] += led_at(r, i)[p];
 	for (uint32_t i = 0; i < c->buckets; i++)

@@ -12,6 +12,17 @@
 /* Slots that a thread caches. A thread that polls, reads and writes in turn always hits. */
 #define PLUMB_CACHED_SLOTS 8
 
+/*
+ * When a thread was last seen, by programs that run only now and then: ns, CLOCK_MONOTONIC.  0:
+ * never, or not known.
+ */
+struct plumb_tail {
+	__u64 seen;    /* while it has no CPU: when it left it */
+	__u64 outside; /* last outside of the system call in which it was last seen */
+	__u32 mark;    /* user_mode_mark() then */
+	__u32 left;    /* it has no CPU */
+};
+
 struct plumb_cached_slot {
 	__u64 var; /* the part of the key that changes from call to call */
 	__u32 slot;
@@ -35,6 +46,7 @@ struct call_thread {
 	struct PLUMB_THREAD_OWN own; /* the tool's */
 #endif
 	struct plumb_cached_slot cached[PLUMB_CACHED_SLOTS];
+	struct plumb_tail tail; /* without programs at calls (syscall-tail.bpf.h) */
 };
 
 #define PLUMB_THREAD struct call_thread

@@ -104,21 +104,10 @@ static __always_inline __u64 split_finish(struct call_thread *t, struct task_str
 	return ns;
 }
 
-static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
-					struct task_struct *task, __u32 cpu, __u64 now)
+/* The current thread leaves its CPU, inside of a call. */
+static __always_inline void split_left(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
+				       struct task_struct *task, __u32 cpu, __u64 now)
 {
-	struct call_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
-	struct plumb_inflight_slot *inflight_slot;
-
-	if (!t)
-		return;
-	inflight_slot = inflight_slot_of(t, task);
-	/* Also if its call has ended: it may be on its way out (return.bpf.h). */
-	split_back(t, task, cpu);
-	if (!inflight_slot && !t->start) {
-		split_forget(t);
-		return;
-	}
 	t->preempted = ctx->args[0] || sched_state(task) == TASK_RUNNING;
 	if (t->preempted && plumb_config.meanwhile && sched_is_throttled(task))
 		t->preempted = SPLIT_THROTTLED;
@@ -129,19 +118,4 @@ static __always_inline void split_leave(struct bpf_raw_tracepoint_args *ctx,
 		sched_asleep(1);
 #endif
 	split_leaves(ctx, t, task);
-	if (inflight_slot)
-		inflight_slot->left = 1;
-}
-
-/* Loaded only if calls are split. */
-SEC("raw_tp/sched_switch")
-int thread_leaves(struct bpf_raw_tracepoint_args *ctx)
-{
-	struct task_struct *task = current_task();
-	__u32 cpu = bpf_get_smp_processor_id();
-	__u64 now = bpf_ktime_get_ns();
-
-	split_leave(ctx, task, cpu, now);
-	sched_switched(ctx, task, cpu, now);
-	return 0;
 }

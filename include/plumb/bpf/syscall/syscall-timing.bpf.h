@@ -179,6 +179,39 @@ static __always_inline void syscall_leaves(struct task_struct *task, const struc
 		syscall_unmatched(task, e);
 }
 
+static __always_inline void timing_split(struct bpf_raw_tracepoint_args *ctx,
+					 struct task_struct *task, __u32 cpu, __u64 now)
+{
+	struct call_thread *t = filter_thread(task) ? inflight_get(task) : NULL;
+	struct plumb_inflight_slot *inflight_slot;
+
+	if (!t)
+		return;
+	inflight_slot = inflight_slot_of(t, task);
+	/* Also if its call has ended: it may be on its way out (return.bpf.h). */
+	split_back(t, task, cpu);
+	if (!inflight_slot && !t->start) {
+		split_forget(t);
+		return;
+	}
+	split_left(ctx, t, task, cpu, now);
+	if (inflight_slot)
+		inflight_slot->left = 1;
+}
+
+/* Loaded only if calls are split. */
+SEC("raw_tp/sched_switch")
+int thread_leaves(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = current_task();
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = bpf_ktime_get_ns();
+
+	timing_split(ctx, task, cpu, now);
+	sched_switched(ctx, task, cpu, now);
+	return 0;
+}
+
 /* Waits of a thread on its way out of a call (sched/return.bpf.h). */
 
 /* Defined by a tool with rows: the slot of the current thread's last call. */
