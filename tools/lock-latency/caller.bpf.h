@@ -5,7 +5,7 @@
 #include <plumb/bpf/core/common.bpf.h>
 #include "lock-latency.h"
 
-/* The kernel's functions that take locks, as the loader finds them; 0: not known. */
+/* As the loader finds them; 0: not known. */
 const volatile struct lock_text lock_texts[LOCK_TEXTS] = {};
 
 /* Frames of the tracepoint, of the lock and of the caller. */
@@ -17,11 +17,10 @@ PLUMB_MAP(caller_stacks, PERCPU_ARRAY, 1, __u32, __u64[CALLER_FRAMES]);
 /* The caller of each lock without a name that was first seen to wait. */
 PLUMB_MAP(caller_of_lock, HASH, 16384, __u64, __u64);
 
-/* Those of spinning locks; with SLEEPS also those of sleeping ones, which the scheduler shares. */
-static __always_inline bool is_lock_text(__u64 address, bool sleeps)
+/* Whether the return address ADDRESS is in functions I. */
+static __always_inline bool is_in_text(__u64 address, __u32 i)
 {
-	return (sleeps && address > lock_texts[0].from && address <= lock_texts[0].to) ||
-	       (address > lock_texts[1].from && address <= lock_texts[1].to);
+	return address > lock_texts[i].from && address <= lock_texts[i].to;
 }
 
 /* The stack, of N frames; NULL: it is not known where the functions are that take locks. */
@@ -31,14 +30,17 @@ static __always_inline __u64 *caller_frames(void *ctx, __u32 *n)
 	__u64 *stack = bpf_map_lookup_elem(&caller_stacks, &zero);
 	long size;
 
-	if (!stack || !lock_texts[0].from)
+	if (!stack || !lock_texts[LOCK_TEXT_SLEEPS].from)
 		return NULL;
 	size = bpf_get_stack(ctx, stack, CALLER_FRAMES * sizeof(*stack), 0);
 	*n = size > 0 ? size / sizeof(*stack) : 0;
 	return stack;
 }
 
-/* The innermost return address outside of the functions of the lock; 0: not known. */
+/*
+ * The innermost return address outside of the functions that take the lock, which the scheduler
+ * shares if it SLEEPS; 0: not known.
+ */
 static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
 {
 	__u64 *stack, caller = 0;
@@ -47,7 +49,8 @@ static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
 
 	stack = caller_frames(ctx, &n);
 	for (i = 0; stack && i < CALLER_FRAMES && i < n && !caller; i++) {
-		if (is_lock_text(stack[i], sleeps))
+		if (is_in_text(stack[i], LOCK_TEXT_SPINS) ||
+		    (sleeps && is_in_text(stack[i], LOCK_TEXT_SLEEPS)))
 			in_lock = true;
 		else if (in_lock)
 			caller = stack[i];
@@ -55,17 +58,21 @@ static __always_inline __u64 caller_walk(void *ctx, bool sleeps)
 	return caller;
 }
 
-/* Whether the current thread is in a function that takes a sleeping lock. */
-static __always_inline bool caller_takes(void *ctx)
+/*
+ * Which of these functions the current thread is in, the innermost; LOCK_TEXTS: none; -1: not
+ * known.
+ */
+static __always_inline int caller_text(void *ctx)
 {
 	__u64 *stack;
-	__u32 n = 0, i;
+	__u32 n = 0, i, text;
 
 	stack = caller_frames(ctx, &n);
 	for (i = 0; stack && i < CALLER_FRAMES && i < n; i++)
-		if (is_lock_text(stack[i], true))
-			return true;
-	return false;
+		for (text = 0; text < LOCK_TEXTS; text++)
+			if (is_in_text(stack[i], text))
+				return text;
+	return n ? LOCK_TEXTS : -1;
 }
 
 /* The same that waited first for LOCK: its stack is walked once. */

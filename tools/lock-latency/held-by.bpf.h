@@ -54,7 +54,7 @@ static __always_inline __u64 owner_of_rwsem(const struct rw_semaphore___plain *r
 	word = BPF_CORE_READ(rwsem, owner.counter);
 	count = BPF_CORE_READ(rwsem, count.counter);
 	*shared = !(count & RWSEM_WRITER) && count >> RWSEM_READER_AT > 0;
-	return word & RWSEM_READERS ? 0 : word & ~(__u64)RWSEM_FLAGS;
+	return *shared || word & RWSEM_READERS ? 0 : word & ~(__u64)RWSEM_FLAGS;
 }
 
 /* The task that owns the lock; 0: not known, or *SHARED. */
@@ -142,16 +142,22 @@ static __always_inline bool is_rwsem(const struct lock_id *id)
 }
 
 /*
- * One that waits for the lock and gives up wakes others.  So does one that begins to wait for a
- * rwsem, just before its event.
+ * As held_lock.last: the current thread TASK, which wakes a waiter of a lock, if it has released
+ * that.  One that waits for the lock and gives up wakes others.  So does one that begins to wait
+ * for a rwsem, just before its event.  The word of a rwsem does not tell readers from writers here:
+ * a writer may have taken the lock meanwhile, and released it.
  */
-static __always_inline bool wants(void *ctx, struct task_struct *task, const struct lock_id *id)
+static __always_inline __u64 releaser(void *ctx, struct task_struct *task, const struct lock_id *id)
 {
 	struct lock_wait *w = waiter_may_be((__u64)task) ? waiter_wait((__u64)task) : NULL;
+	int text;
 
 	if (w && w->id.lock == id->lock)
-		return true;
-	return is_rwsem(id) && caller_takes(ctx);
+		return 0;
+	text = is_rwsem(id) ? caller_text(ctx) : LOCK_TEXTS;
+	if (text == LOCK_TEXT_UP_READ)
+		return HELD_BY_READERS;
+	return text == LOCK_TEXTS ? (__u64)task : 0;
 }
 
 /* Whether readers had the rwsem last: a writer leaves no owner there. */
@@ -186,8 +192,8 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	 */
 	if (is_shared(w->id.kind) ? held_lock_last_is(w, HELD_BY_READERS) : readers_had(&w->id))
 		from = HELD_BY_READERS;
-	else if (!held_lock_last_is(w, from) && wants(ctx, task, &w->id))
-		from = 0;
+	else if (!held_lock_last_is(w, from))
+		from = releaser(ctx, task, &w->id);
 	held_lock_passes(w, from, is_shared(w->id.kind) ? 0 : waiter, now);
 }
 

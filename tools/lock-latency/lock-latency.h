@@ -128,8 +128,11 @@ struct lock_thread {
 	struct lock_wait waits[LOCK_THREAD_WAITS];
 };
 
-/* Addresses of kernel functions that take locks: TO is not included. */
+/* Addresses of kernel functions: TO is not included. */
 struct lock_text {
 	__u64 from, to;
 };
-#define LOCK_TEXTS 2
+
+/* Those that take sleeping locks and spinning ones, and the one by which readers release a rwsem.
+ */
+enum { LOCK_TEXT_SLEEPS, LOCK_TEXT_SPINS, LOCK_TEXT_UP_READ, LOCK_TEXTS };

@@ -29,16 +29,17 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where the functions of sleeping locks and of spinning ones begin and end. */
+/* Symbols come by their addresses: a function ends where the next one begins. */
 static void note_text(struct lock_text texts[LOCK_TEXTS], uint64_t address, const char *name)
 {
-	static const char *const begin[] = {"__sched_text_start", "__lock_text_start"};
-	static const char *const end[] = {"__sched_text_end", "__lock_text_end"};
+	static const char *const begin[] = {"__sched_text_start", "__lock_text_start", "up_read"};
+	static const char *const end[] = {"__sched_text_end", "__lock_text_end", NULL};
 
 	for (int i = 0; i < LOCK_TEXTS; i++) {
 		if (!strcmp(name, begin[i]))
 			texts[i].from = address;
-		if (!strcmp(name, end[i]))
+		else if (end[i] ? !strcmp(name, end[i])
+				: texts[i].from && address > texts[i].from && !texts[i].to)
 			texts[i].to = address;
 	}
 }
