@@ -58,6 +58,12 @@ run() {
 	open_gate convoy end
 	finish convoy "$pid"
 
+	# One that is woken for the lock, and has no CPU before it takes it.
+	start starved starved 7 5
+	attach waker-starved -p "$pid" -b kind,waker
+	go starved
+	detach waker-starved
+
 	# Threads that wait since before the trace, those whose wait has not ended, and those that are killed.
 	start stuck futexes timeout 3 40 2000
 	open_gate stuck go
@@ -206,6 +212,16 @@ check_wakers() {
 	says "of a convoy the thread at its head is named, and how long it held the lock" word-convoy \
 		'rows("lock_mutex")[0] | .held_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"
 			and .max_hold >= 4500000 and .max_hold <= .max and .most >= 2'
+	if [[ $(<starved.status) == 77 ]]; then
+		skip "a thread without a CPU does not hold a lock" "there are no realtime priorities here"
+	else
+		evidence waker-starved.json starved.truth
+		says "a thread that was woken for a lock and has no CPU does not hold it yet" waker-starved \
+			'($truth[0].calls[] | select(.comm == "first")) as $t
+				| [$last.rows[] | select(.key.kind == "lock" and .key.waker == "first/\($t.tid)")]
+				| if length == 1 and .[0].count == $t.count and .[0].max_hold >= $t.held / $t.count and .[0].max_hold <= $t.since then true
+					else error("\(map({count, max_hold})) \($t)") end'
+	fi
 	evidence stack-held.json held.truth
 	says "... with both stacks" stack-held '$last.rows[0] | (.key.stack | test(";be_locker;by_library;.*pthread_mutex_lock"))
 		and (.key["waker-stack"] | test(";be_other;"))'

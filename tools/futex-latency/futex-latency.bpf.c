@@ -9,6 +9,7 @@
 /* The wait that the thread is in. */
 struct futex_thread {
 	__u64 start; /* ns, CLOCK_MONOTONIC; 0: none */
+	__u64 left;  /* the same: when its last wait ended, for WORD */
 	struct futex_word_key word;
 	__u64 woken; /* ns, CLOCK_MONOTONIC: the last time; 0: it was not */
 	__u64 held;  /* ns, if WOKEN, of a lock: by the waker, since the one before it */
@@ -145,6 +146,7 @@ static __noinline int wait_ended(struct futex_thread *t, __u32 result, __u64 now
 	if (!t)
 		return 0;
 	ns = now - t->start;
+	t->left = now;
 	contended = wait_over(t, result == FUTEX_CHANGED ? 0 : now);
 	if (result == FUTEX_CHANGED && !(plumb_config.by & FUTEX_BY_RESULT)) {
 		ledger_count(cpu, filtered_at_exit);
@@ -224,6 +226,21 @@ int tp_exit(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
+/*
+ * The current thread releases the lock WORD: it did not have it before that time, when its own wait
+ * for it ended.  0: its last wait was for another word.  The kernel gives a lock with priority
+ * inheritance to a waiter before it wakes that.
+ */
+static __always_inline __u64 not_held_before(const struct futex_word_key *word, __u32 kind)
+{
+	const struct futex_thread *t = inflight_get(current_task());
+
+	return kind != FUTEX_PI_LOCK && t && t->word.address == word->address &&
+			       t->word.space == word->space
+		       ? t->left
+		       : 0;
+}
+
 /* The current thread, or an interrupt on top of it, wakes another thread. */
 static __always_inline int wake(struct bpf_raw_tracepoint_args *ctx, bool by_count)
 {
@@ -241,7 +258,7 @@ static __always_inline int wake(struct bpf_raw_tracepoint_args *ctx, bool by_cou
 	waker_current(&t->waker, ctx, current_task(), bpf_get_smp_processor_id(), by_count);
 	now = bpf_ktime_get_ns();
 	if (futex_is_lock(t->kind))
-		t->held = word_released(&t->word, now);
+		t->held = word_released(&t->word, not_held_before(&t->word, t->kind), now);
 	barrier();
 	t->woken = now;
 	return 0;

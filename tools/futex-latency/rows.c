@@ -240,9 +240,10 @@ static double after_of(int id, const struct plumb_report *r, const struct plumb_
 /* A table that is too narrow lacks the last ones. */
 const struct plumb_column futex_columns[] = {
 	{"max_hold", PLUMB_COLUMN_TIME,
-	 "The longest time between two wakeups of waiters of a lock, or from its first waiter on, "
-	 "since the beginning of the trace, ns: at most so long one thread held it, with the time "
-	 "until the next one had a CPU. Null: as hold.",
+	 "The longest time up to a wakeup of a waiter of a lock, since the beginning of the trace, "
+	 "ns, from the wakeup before it, the first waiter, or the end of the waking thread's own "
+	 "wait for the lock, whichever was last: at most so long one thread held it. Null: as "
+	 "hold.",
 	 .value = longest_hold_of},
 	{"held_by", PLUMB_COLUMN_TEXT,
 	 "Since the beginning of the trace, of a lock the thread whose wakeup ended that time, of "

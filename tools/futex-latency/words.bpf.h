@@ -143,14 +143,20 @@ static __noinline __u64 word_leave(const struct futex_word_key *key, __u64 now)
 	return 0;
 }
 
-/* A waiter is woken NOW.  Of a lock, for how long it was held while threads waited. */
-static __always_inline __u64 word_released(const struct futex_word_key *key, __u64 now)
+/*
+ * A waiter is woken NOW.  Of a lock, for how long it was held while threads waited, by a thread
+ * that did not have it before SINCE.
+ */
+static __always_inline __u64 word_released(const struct futex_word_key *key, __u64 since, __u64 now)
 {
 	struct futex_word *w = bpf_map_lookup_elem(&futex_words, key);
-	__u64 held = w ? now - w->released : 0;
 
-	if (!w || (__s64)held < 0)
+	if (!w)
+		return 0;
+	if (w->released > since)
+		since = w->released;
+	if (since >= now)
 		return 0;
 	w->released = now;
-	return held;
+	return now - since;
 }
