@@ -23,7 +23,7 @@
 static int file, ends[2], sock;
 static char *pages; /* not touched yet: they fault */
 static long page_size, size = SIZE / 8;
-static atomic_int round_of_holder, round_of_waiter, is_over;
+static atomic_int round_of_holder, done_by_holder, round_of_waiter, is_over;
 static uint64_t inode_of_pipe;
 
 static void take_position(char *from)
@@ -137,6 +137,7 @@ static void *hold(void *arg)
 			wall = now_ns();
 			atomic_store(&round_of_holder, n);
 			locks[i].hold(pages + n * page_size);
+			atomic_store(&done_by_holder, n);
 			held[i].wall += now_ns() - wall;
 			held[i].cpu += own_cpu_ns() - cpu;
 			held[i].delay += own_delay_ns(schedstat) - delay;
@@ -144,15 +145,38 @@ static void *hold(void *arg)
 	return arg;
 }
 
-/* Where the holder sleeps; it is kept if it does not. */
-static void read_wchan(char *asleep, size_t size)
+/* Whether the holder sleeps, and where. */
+static bool read_wchan(char *asleep, size_t size)
 {
 	int f = open_of_thread(getpid(), holder_tid, "wchan");
 	char text[64] = "";
+	const bool is_asleep = read(f, text, sizeof(text) - 1) > 1;
 
-	if (read(f, text, sizeof(text) - 1) > 1)
+	if (is_asleep)
 		snprintf(asleep, size, "%s", text);
 	close(f);
+	return is_asleep;
+}
+
+static bool allocates(void)
+{
+	struct stat st;
+
+	if (fstat(file, &st))
+		die("fstat: %s", strerror(errno));
+	return st.st_blocks > 64; /* of another round is one page */
+}
+
+/* In round N the holder has the lock once it sleeps, or allocates; it may be late. */
+static void await_held(size_t i, int n)
+{
+	struct held *h = &held[i];
+
+	do
+		pause_ns(500000);
+	while (!(locks[i].hold == hold_on_cpu ? allocates()
+					      : read_wchan(h->asleep, sizeof(h->asleep))) &&
+	       atomic_load(&done_by_holder) < n);
 }
 
 static void *wait_for(void *arg)
@@ -171,8 +195,7 @@ static void *wait_for(void *arg)
 			n++;
 			while (atomic_load(&round_of_holder) < n)
 				pause_ns(200000);
-			pause_ns(2000000); /* the holder has the lock by now */
-			read_wchan(held[i].asleep, sizeof(held[i].asleep));
+			await_held(i, n);
 			delay = own_delay_ns(schedstat);
 			began = now_ns();
 			locks[i].wait(bytes + 4);
