@@ -24,7 +24,7 @@ PLUMB_MAP(block_flushes, LRU_HASH, 4096, __u64, struct device_flush);
 /* --- beginnings --- */
 
 /* 1: there was a bio in a cgroup that is throttled. */
-static __u32 block_throttled = 0;
+__u32 block_throttled = 0; /* not static: clang would make a byte of it, and BTF says otherwise */
 
 /*
  * __blk_throtl_bio() and, before it existed, blk_throtl_bio(): the bio may have to wait, and a
@@ -60,8 +60,11 @@ PROGRAM_COPIES(bio_submitted, "tp_btf/block_bio_queue")
 {
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_queue);
 
-	if (began_early(bio))
+	if (began_early(bio)) {
+		if (copy)
+			ledger_count(bpf_get_smp_processor_id(), rescued);
 		return 0;
+	}
 	if (!copy || !request_at((__u64)bio))
 		begin(bio, false, copy);
 	return 0;
@@ -79,14 +82,14 @@ PROGRAM_COPIES(bio_split, "tp_btf/block_split")
 /* Each flush has a request at once, which then waits for the device's flush. */
 static __always_inline void made(struct block_request *s)
 {
-	if (s->key.op == BLOCK_FLUSH && !s->inserted)
+	if (block_selection.stages && s->op == BLOCK_FLUSH && !s->inserted)
 		s->inserted = bpf_ktime_get_ns();
 }
 
 PROGRAM_ONCE(request_made, "tp_btf/block_io_start")
 {
 	struct request *rq = (struct request *)argument(ctx, block_config.arg_made);
-	struct block_request *s = request_of(rq);
+	struct block_request *s = request_found(rq);
 
 	if (s)
 		made(s);
@@ -117,7 +120,7 @@ PROGRAM_COPIES(request_inserted, "tp_btf/block_rq_insert")
 	if (!s)
 		return 0;
 	s->scheduled = 1;
-	if (!s->inserted)
+	if (block_selection.stages && !s->inserted)
 		s->inserted = bpf_ktime_get_ns();
 	return 0;
 }
@@ -150,13 +153,18 @@ PROGRAM_COPIES(request_issued, "tp_btf/block_rq_issue")
 
 PROGRAM_COPIES(request_requeued, "tp_btf/block_rq_requeue")
 {
-	struct block_request *s =
-		request_of((struct request *)argument(ctx, block_config.arg_requeue));
+	struct request *rq = (struct request *)argument(ctx, block_config.arg_requeue);
+	struct block_request *s = request_found(rq);
 
-	if (!s || !s->issued)
+	if (!s || s->merged || !rq->state) /* the driver had not begun it */
 		return 0;
-	if (!s->rejected)
-		count(requeued);
+	if (++s->seen_requeued[copy] > s->requeued) {
+		s->requeued = s->seen_requeued[copy];
+		if (!s->rejected)
+			count(requeued);
+	}
+	if (!s->issued)
+		return 0;
 	/* It bypassed the queue, but now it waits in one. */
 	if (!s->inserted)
 		s->inserted = s->issued;
@@ -198,15 +206,15 @@ PROGRAM_COPIES(bio_merged_behind, "tp_btf/block_bio_backmerge")
 /* The bio becomes the first of the request, by which the request will be found. */
 static __noinline void merge_before(struct bio *bio)
 {
-	struct block_request *s = request_at((__u64)bio), merged = {
-								  .id = (__u64)bio,
-								  .start = 1,
-								  .rejected = 1,
-								  .merged = 1,
-							  };
+	struct block_request *s = request_at((__u64)bio);
 
 	if (!s) {
-		bpf_map_update_elem(&block_requests, &merged.id, &merged, BPF_ANY);
+		s = take((__u64)bio);
+		if (!s)
+			return;
+		__builtin_memset(&s->op, 0, 8);
+		s->rejected = s->merged = 1;
+		s->id = (__u64)bio;
 		return;
 	}
 	if (!s->rejected) {
@@ -278,6 +286,8 @@ static __noinline void count_of_disk(struct request *rq, bool traced)
 static __always_inline void completed_in_part(struct block_request *s, struct request *rq,
 					      __u32 left, bool in_sequence)
 {
+	if (!in_sequence && !s->described)
+		describe(s, rq);
 	if (!in_sequence && !s->rejected && s->left != left)
 		count(partial);
 	s->left = left;
@@ -287,77 +297,65 @@ static __always_inline void completed_in_part(struct block_request *s, struct re
 
 static __always_inline void completed(struct block_request *s, struct request *rq)
 {
+	struct gendisk___any *disk = request_disk(rq);
 	__u64 now = bpf_ktime_get_ns();
+	struct block_key key = {};
 
 	if (!s->described)
 		describe(s, rq);
-	if (s->key.op == BLOCK_FLUSH && !s->issued)
+	if (block_selection.stages && s->op == BLOCK_FLUSH && !s->issued)
 		adopt_flush(s, rq);
 	if (!s->scheduled)
 		count(bypassed);
 	if (filter_rejects_threads())
 		count_of_disk(rq, true);
-	record(s, now);
+	if (disk && names_disk())
+		name_disk(key.disk, disk);
+	if (names_part())
+		key.dev = request_dev(rq, disk);
+	record(&key, s, now);
 }
 
-static __always_inline int complete(struct request *rq, __u64 status, __u32 bytes, __u32 copy)
+/* The end of what has no state: the device's flush, or a request that was not seen before. */
+static __noinline void unknown_ends(struct request *rq, __u32 bytes, __u32 copy)
 {
-	bool in_sequence = request_is_in_sequence(rq), last;
-	__u32 error = error_of(status), left;
-	struct block_request *s;
-
-	if (in_sequence && request_is_device_flush(rq)) {
-		flush_done(rq);
-		return 0;
+	if (request_is_in_sequence(rq)) {
+		if (block_selection.stages && request_is_device_flush(rq))
+			flush_done(rq);
+		return;
 	}
-	/* Each part of a request completes by itself; its length is what is left of it. */
-	left = rq->__data_len;
-	last = !in_sequence && bytes >= left;
-	s = request_of(rq);
+	if (copy || bytes < rq->__data_len || !plumb_live)
+		return;
+	/* With filters, others' requests are not known either. */
+	if (filter_rejects_threads())
+		count_of_disk(rq, false);
+	else
+		ledger_count(bpf_get_smp_processor_id(), unmatched);
+}
+
+PROGRAM_COPIES(request_completed, "tp_btf/block_rq_complete")
+{
+	struct request *rq = (struct request *)argument(ctx, 0);
+	struct block_request *s = request_of(rq);
+	const __u32 error = error_of(ctx[1]), bytes = ctx[2];
+	bool in_sequence;
+
 	if (!s) {
-		if (copy || !last || !plumb_live)
-			return 0;
-		/* With filters, others' requests are not known either. */
-		if (filter_rejects_threads())
-			count_of_disk(rq, false);
-		else
-			ledger_count(bpf_get_smp_processor_id(), unmatched);
+		if (!copy || block_selection.stages)
+			unknown_ends(rq, bytes, copy);
 		return 0;
 	}
 	if (error)
-		s->key.error = error;
-	if (unlikely(!last)) {
-		completed_in_part(s, rq, left, in_sequence);
+		s->error = error;
+	/* Each part of a request completes by itself; its length is what is left of it. */
+	in_sequence = request_is_in_sequence(rq);
+	if (unlikely(in_sequence || bytes < rq->__data_len)) {
+		completed_in_part(s, rq, rq->__data_len, in_sequence);
 		return 0;
 	}
 	if (!s->rejected)
 		completed(s, rq);
 	forget(s);
-	return 0;
-}
-
-/*
- * What the first copy has completed on each CPU, for the second.  Without preemption only an
- * interrupt comes between the two; it finds this cleared while the first copy runs.
- */
-static struct {
-	__u64 request, pad[7];
-} block_completed[PLUMB_LEDGERS] = {};
-
-PROGRAM_COPIES(request_completed, "tp_btf/block_rq_complete")
-{
-	__u64 *done = &block_completed[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)].request;
-	struct request *rq = (struct request *)argument(ctx, 0);
-	const bool is_done = copy && *done == (__u64)rq;
-
-	if (!block_selection.preemptible) {
-		*done = 0;
-		if (is_done)
-			return 0;
-	}
-	complete(rq, ctx[1], ctx[2], copy);
-	if (!block_selection.preemptible && !copy)
-		*done = (__u64)rq;
 	return 0;
 }
 
@@ -370,16 +368,19 @@ PROGRAM_COPIES(bio_completed, "tp_btf/block_bio_complete")
 	struct bio *bio = (struct bio *)argument(ctx, block_config.arg_bio_complete);
 	struct block_request *s = request_at((__u64)bio);
 	__u64 now = bpf_ktime_get_ns();
+	struct block_key key = {};
 
 	if (!s)
 		return 0;
 	if (!s->rejected) {
 		if (bio->bi_status)
-			s->key.error = BLOCK_STATUS | bio->bi_status;
+			s->error = BLOCK_STATUS | bio->bi_status;
 		s->issued = s->start;
-		name_disk_at(s, s->disk);
+		if (names_disk())
+			name_disk_at(key.disk, s->disk);
+		key.dev = s->dev;
 		count(passed);
-		record(s, now);
+		record(&key, s, now);
 	}
 	forget(s);
 	return 0;

@@ -23,6 +23,8 @@
 
 static struct block_hooks hooks;
 static struct plumb_slower slower = {.records = &block_slow_requests};
+static __u64 buffer = BUFFER_BYTES, min_ns;
+static bool slower, stages;
 static struct plumb_tool tool;
 
 static const struct plumb_option options[] = {
@@ -37,7 +39,7 @@ static void complete(struct plumb_options *o)
 
 static int prepare(struct plumb_options *o)
 {
-	block_requests_of(o);
+	stages = block_requests_of(o, slower);
 	return block_hooks_find(o->btf, &hooks);
 }
 
@@ -50,23 +52,49 @@ static const char *const hooked[] = {
 	"request_made",      "bio_made",         "bio_split",      "bio_submitted",
 };
 
+static void add_hook(struct plumb_bpf *bpf, const char *name)
+{
+	int n = 0;
+
+	while (*bpf->hooks[n])
+		n++;
+	strcpy(bpf->hooks[n], name);
+}
+
+/* Loads only the programs, and as many copies of each, as this kernel and the options need. */
+static void choose_programs(struct plumb_bpf *bpf)
+{
+	/* Where bios say that a request is made, commands for the driver begin when it is issued.
+	 */
+	const bool issues = stages || hooks.config.made_by_bio;
+
+	add_hook(bpf, hooks.config.made_by_bio ? "block_getrq" : "block_io_start");
+	plumb_copies_limit(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
+	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
+		plumb_copies_limit(bpf->object, hooked[i], i < BLOCK_ENDS ? PLUMB_END_COPIES : 1);
+	if (hooks.has_merge)
+		add_hook(bpf, "block_rq_merge");
+	else
+		plumb_copies_limit(bpf->object, "request_merged", 0);
+	if (issues)
+		add_hook(bpf, "block_rq_issue");
+	else
+		plumb_copies_limit(bpf->object, "request_issued", 0);
+}
+
 static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 {
 	struct block_io_latency_bpf *skel = block_io_latency_bpf__open_opts(plumb_open_opts());
 
 	if (!skel)
 		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "block_bio_queue", "block_split", "block_io_start",
-			    "block_rq_insert", "block_rq_issue", "block_rq_requeue",
-			    "block_rq_complete", "block_bio_complete", "block_bio_backmerge",
-			    "block_bio_frontmerge", "block_rq_merge");
-	if (hooks.config.made_by_bio)
-		strcpy(bpf->hooks[2], "block_getrq");
-	if (!hooks.has_merge)
-		*bpf->hooks[10] = 0;
+	*bpf = PLUMB_BPF_OF(skel, "block_bio_queue", "block_split", "block_rq_insert",
+			    "block_rq_requeue", "block_rq_complete", "block_bio_complete",
+			    "block_bio_backmerge", "block_bio_frontmerge");
+	choose_programs(bpf);
 	/* Bios that io.max delays have their tracepoint after the delay, and by another thread. */
 	if (plumb_hook_if_possible(skel->progs.bio_throttled, hooks.throttles))
-		strcpy(bpf->hooks[*bpf->hooks[10] ? 11 : 10], hooks.throttles);
+		add_hook(bpf, hooks.throttles);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
 		.min_ns = slower.min_ns, .slower = slower.asked, .preemptible = hooks.preemptible};
@@ -76,6 +104,9 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		plumb_copies_limit(bpf->object, "request_merged", 0);
 	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
 		plumb_copies_limit(bpf->object, hooked[i], i < BLOCK_ENDS ? PLUMB_END_COPIES : 1);
+	*(struct block_selection *)&skel->rodata->block_selection =
+		(struct block_selection){.min_ns = min_ns, .slower = slower, .stages = stages};
+	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
 	return 0;
 }
 
@@ -128,12 +159,13 @@ static struct plumb_tool tool = {
 	.card.summary = "Summarize the latency of block I/O requests as percentiles, by disk, "
 			"operation, size and submitter.",
 	.card.about = "hooks:     raw tracepoints block_bio_queue, block_split, block_io_start\n"
-		      "           (6.5; before: block_getrq), block_rq_insert, block_rq_issue,\n"
-		      "           block_rq_requeue, block_rq_merge, block_rq_complete,\n"
-		      "           block_bio_backmerge, block_bio_frontmerge,\n"
-		      "           block_bio_complete (stable-ish)\n"
+		      "           (6.5; before: block_getrq), block_rq_insert, block_rq_issue\n"
+		      "           (for stages, and before 6.5), block_rq_requeue,\n"
+		      "           block_rq_merge, block_rq_complete, block_bio_backmerge,\n"
+		      "           block_bio_frontmerge, block_bio_complete (stable-ish)\n"
 		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
-		      "fire rate: five per request: 1,000 to 1,000,000 requests a second\n"
+		      "fire rate: three per request, four with stages: 1,000 to 1,000,000\n"
+		      "           requests a second\n"
 		      "cost:      see the footer\n",
 	.options.list = options,
 	.options.complete = complete,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <plumb/bpf/block/request.h>
+#include <plumb/bpf/core/copies.h>
 #include <plumb/bpf/key/key.h>
 
 /* Keys that the tool adds to --by. */
@@ -16,6 +17,8 @@
 
 /* Requests in flight; beyond them, requests are lost. */
 #define BLOCK_REQUESTS 32768
+/* As many of them, a power of two, have a slot by the hash of an address. */
+#define BLOCK_HASH_BITS 12
 
 /* The stages of a request follow each other: before + queued + device = whole. */
 enum block_stage { BLOCK_WHOLE, BLOCK_BEFORE, BLOCK_QUEUED, BLOCK_DEVICE, BLOCK_STAGES };
@@ -33,27 +36,40 @@ _Static_assert(sizeof(struct block_key) == 120, "no hidden padding in a hash key
 
 #define BLOCK_STATUS 0x100
 
-/* A request in flight, or a bio that has no request (yet). */
+/*
+ * A request in flight, or a bio that has no request (yet), in its slot.  All that each request
+ * needs is in the first cache line.
+ */
 struct block_request {
-	struct block_key key;
-	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted; 0: it has ended */
+	__u64 id;       /* the address by which it is found; 0: the slot is free */
+	__u64 start;    /* ns, CLOCK_MONOTONIC: it was submitted */
 	__u64 inserted; /* it was first queued; 0: not yet, or it bypassed the queue */
 	__u64 issued; /* the last time that it was passed to the driver; 0: not yet, or requeued */
-	__u64 id;     /* its key in the map */
-	__u64 disk;   /* of a bio: the address of its disk */
 	__u64 sector;
 	__u32 bytes;
-	__u32 scheduled; /* block_rq_insert was seen */
-	__u32 rejected;  /* not traced */
-	__u32 merged;    /* a bio before others of a request, whose state is not this one */
-	__u32 described;
+	__u32 error; /* as in its key */
+	__u8 op;
+	__u8 scheduled; /* block_rq_insert was seen */
+	__u8 rejected;  /* not traced */
+	__u8 merged;    /* a bio before others of a request, whose state is not this one */
+	__u8 described;
+	__u8 was_issued;
+	__u8 early; /* it was seen before block_bio_queue */
+	__u8 pad;
+	__u32 claims;  /* by programs that took the slot, or tried to */
+	__u32 spilled; /* 1: it is not in the slot of its address, but in block_spills */
+	__u64 disk;    /* of a bio: the address of its disk */
+	__u32 dev;     /* of the partition, or of the disk */
+	__u32 flags;   /* as submitted, the kernel's */
 	__u32 pid, tid;
-	__u32 was_issued;
-	__u32 left;                /* bytes that were left before the last completion of a part */
-	__u32 early;               /* it was seen before block_bio_queue */
-	char comm[PLUMB_COMM_LEN]; /* with block_selection.slower */
+	__u32 requeued;
+	__u32 left; /* bytes that were left before the last completion of a part */
+	__u32 seen_requeued[PLUMB_COPIES]; /* by each copy of the program */
+	char comm[PLUMB_COMM_LEN];         /* with block_selection.slower */
+	struct plumb_who who;              /* as in its key */
+	__u64 last;
 };
-_Static_assert(sizeof(struct block_request) == 224, "no hidden padding in a map's value");
+_Static_assert(sizeof(struct block_request) == 192, "three cache lines");
 
 /* A request that took at least block_selection.min_ns. */
 struct block_slow {
@@ -87,7 +103,7 @@ struct block_disk {
 
 /* Which requests are recorded, and how. */
 struct block_selection {
-	__u64 min_ns;      /* shorter ones are not recorded */
-	__u32 slower;      /* 1: recorded requests are also sent one by one */
-	__u32 preemptible; /* 1: programs can be preempted */
+	__u64 min_ns; /* shorter ones are not recorded */
+	__u32 slower; /* 1: recorded requests are also sent one by one */
+	__u32 stages; /* 1: the stages of requests are wanted */
 };

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <plumb/core/json.h>
 #include <plumb/core/log.h>
 #include <plumb/core/reasons.h>
@@ -41,7 +43,7 @@ static void format_part(const void *key, char *text, size_t size)
 	plumb_disk_name(((const struct block_key *)key)->dev, text, size);
 }
 
-static const char *const stages[BLOCK_STAGES] = {
+static const char *const stage_names[BLOCK_STAGES] = {
 	[BLOCK_WHOLE] = "whole",
 	[BLOCK_BEFORE] = "before",
 	[BLOCK_QUEUED] = "queued",
@@ -87,16 +89,19 @@ const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
 	{PLUMB_NAMED_FIELD("flags", BLOCK_BY_FLAGS, PLUMB_FLAGS, block_key, flags, flags)},
 	{PLUMB_FIELD("size", BLOCK_BY_SIZE, PLUMB_BYTES_2, block_key, size)},
 	{"errno", BLOCK_BY_ERRNO, .format = format_errno},
-	{PLUMB_NAMED_FIELD("stage", BLOCK_BY_STAGE, PLUMB_NAME, block_key, stage, stages)},
+	{PLUMB_NAMED_FIELD("stage", BLOCK_BY_STAGE, PLUMB_NAME, block_key, stage, stage_names)},
 };
 
 static const struct bpf_object *used;
 
 static bool selects; /* not all threads */
+static bool stages;
 
-void block_requests_of(const struct plumb_options *o)
+bool block_requests_of(const struct plumb_options *o, bool slower)
 {
+	stages = slower || o->by & BLOCK_BY_STAGE;
 	selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
+	return stages;
 }
 
 /* Requests in flight, for their names; plumb_flight.what is an index. */
@@ -111,30 +116,67 @@ int block_requests_use(struct bpf_object *object)
 
 /* --- in flight --- */
 
+static void list_request(const struct block_request *r, struct plumb_flights *to)
+{
+	if (!r->id || r->rejected || n_listed == BLOCK_REQUESTS)
+		return;
+	listed[n_listed] = *r;
+	plumb_flights_add(to, &(struct plumb_flight){
+				      .start = r->start,
+				      .pid = r->pid,
+				      .tid = r->tid,
+				      .what = n_listed++,
+				      .kernel = PLUMB_NO_STACK,
+				      .user = PLUMB_NO_STACK,
+			      });
+}
+
 static void read_requests(const struct plumb_run *run, struct plumb_flights *to)
 {
-	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "block_requests");
+	const struct bpf_object *object = run->instance.bpf.object;
+	const int spills = bpf_object__find_map_fd_by_name(object, "block_spills");
+	size_t size;
+	const struct block_request *slots = plumb_states_variable(object, "block_slots", &size);
 	uint64_t id, *previous = NULL;
-	struct block_request *r;
+	struct block_request r;
 
 	n_listed = 0;
 	if (!listed)
 		listed = calloc(BLOCK_REQUESTS, sizeof(*listed));
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (listed && n_listed < BLOCK_REQUESTS && !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		r = &listed[n_listed];
-		if (plumb_map_lookup(map, &id, r) || !r->start || r->rejected)
-			continue;
-		plumb_flights_add(to, &(struct plumb_flight){
-					      .start = r->start,
-					      .pid = r->pid,
-					      .tid = r->tid,
-					      .what = n_listed++,
-					      .kernel = PLUMB_NO_STACK,
-					      .user = PLUMB_NO_STACK,
-				      });
+	if (!listed)
+		return;
+	for (size_t i = 0; slots && i < size / sizeof(*slots); i++) {
+		r = slots[i];
+		list_request(&r, to);
 	}
+	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
+	while (n_listed < BLOCK_REQUESTS && !bpf_map_get_next_key(spills, previous, &id)) {
+		previous = &id;
+		if (!plumb_map_lookup(spills, &id, &r))
+			list_request(&r, to);
+	}
+}
+
+/* The disk that DEV is, or of which it is a partition. */
+static void name_disk(uint32_t dev, char *name, size_t size)
+{
+	char path[64], target[512], *end;
+	ssize_t n;
+
+	plumb_disk_name(dev, name, size);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", dev >> 20, dev & 0xfffff);
+	if (access(path, F_OK))
+		return;
+	*strrchr(path, '/') = 0;
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = 0;
+	end = strrchr(target, '/');
+	if (!end)
+		return;
+	*end = 0;
+	end = strrchr(target, '/');
+	if (end)
+		snprintf(name, size, "%s", end + 1);
 }
 
 static void name_request(const struct plumb_run *run, const struct plumb_flight *f, char *text,
@@ -143,12 +185,9 @@ static void name_request(const struct plumb_run *run, const struct plumb_flight 
 	const struct block_request *r = &listed[f->what];
 	char disk[BLOCK_DISK_LEN + 1];
 
-	if (*r->key.disk)
-		snprintf(disk, sizeof(disk), "%.*s", BLOCK_DISK_LEN, r->key.disk);
-	else /* the programs read the name of its disk when it is issued */
-		plumb_disk_name(r->key.dev, disk, sizeof(disk));
-	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, op_name(r->key.op), r->bytes,
-		 (uint64_t)r->sector, r->issued ? "" : ", not issued yet");
+	name_disk(r->dev, disk, sizeof(disk));
+	snprintf(text, size, "%s %s %u @ %" PRIu64 "%s", disk, op_name(r->op), r->bytes,
+		 (uint64_t)r->sector, !stages || r->issued ? "" : ", not issued yet");
 }
 
 const struct plumb_inflight block_inflight = {
@@ -221,7 +260,7 @@ static void add_json(const void *record, json_t *j)
 	json_object_set_new(j, "bytes", json_integer(r->bytes));
 	json_object_set_new(j, "sector", plumb_json_u64(r->sector));
 	for (int i = 0; i < BLOCK_STAGES; i++)
-		json_object_set_new(j, stages[i], plumb_json_u64(r->ns[i]));
+		json_object_set_new(j, stage_names[i], plumb_json_u64(r->ns[i]));
 }
 
 struct plumb_in_order block_slow_requests = {

@@ -19,8 +19,8 @@ extern const struct plumb_inflight block_inflight;
 /* Slow ones (--slower) are printed one line each, in the order in which they ended. */
 extern struct plumb_in_order block_slow_requests;
 
-/* Whether O selects threads, so that there are others. */
-void block_requests_of(const struct plumb_options *o);
+/* Whether O, with SLOWER, asks for the stages of requests. */
+bool block_requests_of(const struct plumb_options *o, bool slower);
 
 /* Takes the loaded OBJECT, whose counters the next two read; 0. */
 int block_requests_use(struct bpf_object *object);
