@@ -22,7 +22,7 @@
 PLUMB_MAP(connect_states, HASH, CONNECT_STATES, __u64, struct connect_state);
 
 /* 1: some were in SYN_SENT and then in SYN_RECV, in which those that are accepted begin. */
-static __u32 connect_crossed = 0;
+__u32 connect_crossed = 0; /* not static: clang would make a byte of it, and BTF says otherwise */
 
 static __always_inline struct connect_state *state_of(const struct sock *sk)
 {
