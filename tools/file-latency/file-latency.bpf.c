@@ -129,15 +129,15 @@ static __always_inline bool function_wanted(struct task_struct *task, __u64 targ
 }
 
 static __always_inline void remember(struct function_thread *t, const struct file_call *call,
-				     __u32 slot, long result)
+				     __u32 slot, const struct function_call *c)
 {
 	return_settle(t);
 	t->last = *call;
-	t->last.result = result;
+	t->last.result = c->ret;
 	t->ret.slot = slot;
 	t->ret.error = call->error;
 	t->ret.ns = call->ns;
-	t->ret.ended = bpf_ktime_get_ns();
+	t->ret.ended = c->ended ?: bpf_ktime_get_ns();
 }
 
 static __always_inline void function_record(struct task_struct *task, const struct function_call *c)
@@ -171,7 +171,7 @@ static __always_inline void function_record(struct task_struct *task, const stru
 	else
 		file_add(slot, cpu, &call, 1);
 	if (t)
-		remember(t, &call, slot, c->ret);
+		remember(t, &call, slot, c);
 }
 
 /*

@@ -16,7 +16,8 @@ struct function_call {
 	__u64 target;      /* see call_target() */
 	const __u64 *args; /* valid if function_config.takes_args is set */
 	__u64 ns;
-	__u64 on_cpu;                 /* ns; valid if plumb_config.off_cpu is set, like off */
+	__u64 ended;  /* ns, CLOCK_MONOTONIC; 0: not known (a session without frames) */
+	__u64 on_cpu; /* ns; valid if plumb_config.off_cpu is set, like off */
 	__u64 off[PLUMB_FRAME_PARTS]; /* ns off the CPU */
 	long ret;
 	__u32 error; /* positive errno, 0 for success */
@@ -257,6 +258,7 @@ function_free_inflight_slot(struct task_struct *task, struct function_call *c,
 	if (start == PLUMB_CALL_REJECTED || !function_pairs(task, call_target(c), start, args))
 		return;
 	c->ns = c->on_cpu = now - start; /* tools that need less use frames */
+	c->ended = now;
 	c->args = args;
 	function_finish(task, c);
 }
@@ -285,6 +287,7 @@ static __always_inline bool function_pop_from(struct function_thread *t, struct 
 	if (!function_pairs(task, call_target(c), f.start, args))
 		return true;
 	c->ns = now - f.start;
+	c->ended = now;
 	c->on_cpu = c->ns;
 	for (i = 0; plumb_config.off_cpu && i < PLUMB_FRAME_PARTS; i++) {
 		c->off[i] = off[i] - f.off[i];
