@@ -7,7 +7,7 @@
 # make WERROR=1   warnings are errors, as for check
 # make check      all tests; what they need is installed by scripts/check.sh
 # make check-quick  those that a change most likely breaks, in 2 minutes
-# make bench      what tracing costs, beside its peers (bench-syscalls, -functions, -users, -switches, -stacks, -storage, -servers);
+# make bench      what tracing costs, beside its peers (bench-accuracy, -syscalls, -functions, -users, -switches, -stacks, -storage, -servers);
 #                 bench-probes: what an empty probe costs by probe-cost and by bpftrace; bench-merge: reports of 1,000 hosts; bench-keep: the flight recorder
 #                 bench-servers: what PostgreSQL and redis lose (BENCH='-r 3' for three rounds)
 # make arm64      the tools and workloads, cross-built in build/arm64, with the types of the newest arm64 kernel;

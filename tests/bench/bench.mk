@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # What tracing costs; the Makefile says what each of these measures.
-bench: bench-syscalls
+bench: bench-accuracy
+	$(Q)$(MAKE) bench-syscalls
 	$(Q)$(MAKE) bench-functions
 	$(Q)$(MAKE) bench-users
 	$(Q)$(MAKE) bench-switches
@@ -9,8 +10,11 @@ bench: bench-syscalls
 	$(Q)$(MAKE) bench-interrupts
 	$(Q)$(MAKE) bench-storage
 	$(Q)$(MAKE) bench-servers
+	$(Q)$(MAKE) bench-probes
 	$(Q)$(MAKE) bench-merge
 	$(Q)$(MAKE) bench-keep
+bench-accuracy: $(B)/bin/syscall-latency workloads
+	tests/bench/accuracy --build=$(B)
 bench-keep: $(B)/bin/syscall-latency
 	tests/bench/keep --build=$(B) $(BENCH)
 bench-syscalls: all workloads $(B)/bench/floor $(B)/bench/spin
@@ -36,4 +40,4 @@ bench-servers: all $(B)/bench/event-floor
 bench-merge: $(B)/bin/hist-merge
 	tests/bench/merge --build=$(B) $(BENCH)
 
-.PHONY: bench bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-events bench-interrupts bench-storage bench-servers bench-merge bench-keep
+.PHONY: bench bench-accuracy bench-syscalls bench-functions bench-users bench-probes bench-switches bench-stacks bench-events bench-interrupts bench-storage bench-servers bench-merge bench-keep

@@ -20,22 +20,24 @@ LOADS = {
 DISTURBED = 1.15
 # Of what to what at most, by part.
 TARGETS = {
-    "block": [("block-io-latency", peer, 0.5) for peer in ("biolatency", "biolatency-Q", "biolatency.bt")],
-    "fault": [(tool, peer, 0.5)
+    "block": [("block-io-latency", "biolatency", None), ("block-io-latency", "biolatency-Q", 1.0),
+              ("block-io-latency", "biolatency.bt", None),
+              ("block-io-latency-stage", "biolatency-Q", None)],
+    "fault": [(tool, peer, 0.6)
               for tool in ("page-fault-latency", "page-fault-latency-function")
               for peer in ("bpftrace-fentry", "bpftrace-kprobe", "funclatency")] +
              [("event-rate", "perf", None), ("event-rate", "bpftrace-count", 0.5),
               ("page-fault-latency", "bpftrace-count", None)],
     "switch": [("event-rate", "perf", None), ("event-rate", "bpftrace-count", 0.5),
                ("event-rate", "bpftrace-switch", 0.5)],
-    "alloc": [(tool, peer, 0.35)
+    "alloc": [(tool, peer, 0.6)
               for tool in ("slab-latency", "slab-latency-function")
               for peer in ("bpftrace-fentry", "bpftrace-kprobe")] +
              [("slab-latency", "bpftrace-tracepoint", None)],
-    "read": [(tool, peer, 0.5)
+    "read": [(tool, peer, 0.6)
              for tool in ("file-latency", "file-latency-function")
              for peer in ("fsdist", "fsslower", "bpftrace-fentry", "bpftrace-kprobe")] +
-            [("file-latency", "bpftrace-tracepoint", None), ("file-io-breakdown", "fsdist", None),
+            [("file-latency", "bpftrace-tracepoint", None), ("file-io-breakdown", "fsdist", 1.0),
              ("file-io-breakdown", "fsslower", None)],
 }
 FLOORS = [(tool, "floor-clock", None) for tool in (
@@ -200,6 +202,7 @@ class Rows:
         yield from self.floors("block", "4 raw tracepoint programs")
         yield self.tool("block-io-latency")
         yield self.tool("block-io-latency", "-b", "disk,op,pid,comm", row="block-io-latency-pid")
+        yield self.tool("block-io-latency", "-b", "disk,op,stage", row="block-io-latency-stage")
         # Requests of AIO are no calls of its own, and followed all the same.
         yield self.broken_down(counted=None)
         yield self.peer("biolatency", "biolatency")
