@@ -23,8 +23,7 @@
 
 static struct block_hooks hooks;
 static struct plumb_slower slower = {.records = &block_slow_requests};
-static __u64 buffer = BUFFER_BYTES, min_ns;
-static bool slower, stages;
+static bool stages;
 static struct plumb_tool tool;
 
 static const struct plumb_option options[] = {
@@ -39,7 +38,7 @@ static void complete(struct plumb_options *o)
 
 static int prepare(struct plumb_options *o)
 {
-	stages = block_requests_of(o, slower);
+	stages = block_requests_of(o, slower.asked);
 	return block_hooks_find(o->btf, &hooks);
 }
 
@@ -97,16 +96,8 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 		add_hook(bpf, hooks.throttles);
 	memcpy((void *)&skel->rodata->block_config, &hooks.config, sizeof(hooks.config));
 	*(struct block_selection *)&skel->rodata->block_selection = (struct block_selection){
-		.min_ns = slower.min_ns, .slower = slower.asked, .preemptible = hooks.preemptible};
+		.min_ns = slower.min_ns, .slower = slower.asked, .stages = stages};
 	bpf_map__set_max_entries(skel->maps.block_slow_requests, plumb_slower_room(&slower));
-	plumb_copies_limit(bpf->object, hooks.config.made_by_bio ? "request_made" : "bio_made", 0);
-	if (!hooks.has_merge)
-		plumb_copies_limit(bpf->object, "request_merged", 0);
-	for (size_t i = 0; !hooks.preemptible && i < sizeof(hooked) / sizeof(hooked[0]); i++)
-		plumb_copies_limit(bpf->object, hooked[i], i < BLOCK_ENDS ? PLUMB_END_COPIES : 1);
-	*(struct block_selection *)&skel->rodata->block_selection =
-		(struct block_selection){.min_ns = min_ns, .slower = slower, .stages = stages};
-	bpf_map__set_max_entries(skel->maps.block_slow_requests, slower ? buffer : 4096);
 	return 0;
 }
 
