@@ -106,7 +106,7 @@ at_most "runq-latency needs few lines of the library" "$(needs runq-latency)" 97
 at_most "func-latency needs few lines of the library" "$(needs func-latency)" 14000
 at_most "the core has few files" "$(find tools/lib/core -name '*.c' | wc -l)" 45
 at_most "the core has few lines" "$(cat tools/lib/core/*.c | wc -l)" 7050
-at_most "kernel has few lines" "$(cat tools/lib/kernel/*.c | wc -l)" 1550
+at_most "kernel has few lines" "$(cat tools/lib/kernel/*.c | wc -l)" 1650
 
 # Functions of the library that TOOL... call: what their authors meet.
 calls() {

@@ -17,7 +17,6 @@
 #include <plumb/kernel/map.h>
 #include <plumb/recorder/in-order.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 /* --- the keys --- */
@@ -105,8 +104,7 @@ bool block_requests_of(const struct plumb_options *o, bool slower)
 }
 
 /* Requests in flight, for their names; plumb_flight.what is an index. */
-static struct block_request *listed;
-static size_t n_listed;
+static struct plumb_elements listed;
 
 int block_requests_use(struct bpf_object *object)
 {
@@ -177,12 +175,21 @@ static void name_disk(uint32_t dev, char *name, size_t size)
 	end = strrchr(target, '/');
 	if (end)
 		snprintf(name, size, "%s", end + 1);
+	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "block_requests");
+	const struct block_request *r;
+
+	plumb_map_read(map, &listed);
+	r = listed.values;
+	for (size_t i = 0; i < listed.n; i++)
+		if (r[i].start && !r[i].rejected)
+			plumb_flights_add(to, &PLUMB_FLIGHT(r[i].pid, r[i].tid, .start = r[i].start,
+							    .what = i));
 }
 
 static void name_request(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			 size_t size)
 {
-	const struct block_request *r = &listed[f->what];
+	const struct block_request *r = (const struct block_request *)listed.values + f->what;
 	char disk[BLOCK_DISK_LEN + 1];
 
 	name_disk(r->dev, disk, sizeof(disk));
@@ -310,22 +317,22 @@ static uint64_t of_others(void)
 {
 	const int map = bpf_object__find_map_fd_by_name(used, "block_disks");
 	const int cpus = libbpf_num_possible_cpus();
-	struct block_disk *disk = calloc(cpus, sizeof(*disk));
-	uint64_t id, *previous = NULL, sum = 0;
+	const struct block_disk *disk;
+	struct plumb_elements disks = {};
+	uint64_t sum = 0;
 
-	for (int i = 0; disk && i < BLOCK_DISKS && !bpf_map_get_next_key(map, previous, &id); i++) {
+	plumb_map_read(map, &disks);
+	disk = disks.values;
+	for (size_t i = 0; i < disks.n; i++) {
 		struct block_disk all = {};
 
-		previous = &id;
-		if (plumb_map_lookup(map, &id, disk))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++) {
-			all.traced += disk[cpu].traced;
-			all.others += disk[cpu].others;
+		for (int cpu = 0; cpu < cpus; cpu++, disk++) {
+			all.traced += disk->traced;
+			all.others += disk->others;
 		}
 		sum += all.traced ? all.others : 0;
 	}
-	free(disk);
+	plumb_elements_free(&disks);
 	return sum;
 }
 

@@ -9,10 +9,10 @@
 #include <plumb/core/tracer.h>
 #include <plumb/cost/calibrate.h>
 #include <plumb/inflight/inflight.h>
+#include <plumb/kernel/map.h>
 #include <plumb/kernel/types.h>
 #include <plumb/syscalls/syscall-options.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "cache-hit.h"
@@ -103,28 +103,23 @@ static uint32_t n_unused;
 /* Before each report. */
 static void count_unused(const struct plumb_run *run)
 {
-	static struct ahead_key keys[256];
-	static struct ahead_block blocks[256];
-	const int map = bpf_map__fd(programs->maps.ahead_blocks);
-	struct ahead_key next;
-	void *from = NULL;
-	uint32_t n = sizeof(keys) / sizeof(keys[0]), row;
-	int err = 0;
+	struct plumb_elements all = {};
+	const struct ahead_block *blocks;
+	uint32_t row;
 
 	n_unused = programs->rodata->plumb_config.slots;
 	unused = unused ?: calloc(n_unused, sizeof(*unused));
 	if (!unused)
 		return;
 	memset(unused, 0, n_unused * sizeof(*unused));
-	for (; !err; from = &next) {
-		n = sizeof(keys) / sizeof(keys[0]);
-		err = bpf_map_lookup_batch(map, from, &next, keys, blocks, &n, NULL);
-		for (uint32_t i = 0; i < n * AHEAD_PAGES; i++) {
-			row = blocks[i / AHEAD_PAGES].rows[i % AHEAD_PAGES];
-			if (row && row <= n_unused)
-				unused[row - 1]++;
-		}
+	plumb_map_read(bpf_map__fd(programs->maps.ahead_blocks), &all);
+	blocks = all.values;
+	for (size_t i = 0; i < all.n * AHEAD_PAGES; i++) {
+		row = blocks[i / AHEAD_PAGES].rows[i % AHEAD_PAGES];
+		if (row && row <= n_unused)
+			unused[row - 1]++;
 	}
+	plumb_elements_free(&all);
 }
 
 enum { ROW_UNUSED, ROW_PENDING };

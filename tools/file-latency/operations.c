@@ -10,7 +10,6 @@
 #include <plumb/kernel/map.h>
 #include <plumb/syscalls/untimed.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "fields.h"
@@ -77,30 +76,22 @@ void operations_read_uring(const struct plumb_run *run, struct plumb_flights *to
 {
 	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "uring_requests");
 	const bool unseen = aio_may_be_unseen(run);
-	struct uring_id id, *previous = NULL;
-	struct uring_request r;
+	const struct uring_request *r, *end;
+	struct plumb_elements requests = {};
 
 	left_out = 0;
 	listed = to->taken;
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	for (size_t n = 0; n < FILE_REQUESTS && !bpf_map_get_next_key(map, previous, &id); n++) {
-		previous = &id;
-		if (plumb_map_lookup(map, &id, &r) || !r.start)
-			continue;
+	plumb_map_read(map, &requests);
+	r = requests.values;
+	for (end = r + requests.n; r < end; r++) {
 		/* It may have ended: that is no evidence of one that hangs. */
-		if (r.op & FILE_BY_AIO && unseen) {
+		if (r->start && r->op & FILE_BY_AIO && unseen)
 			left_out++;
-			continue;
-		}
-		plumb_flights_add(to, &(struct plumb_flight){
-					      .start = r.start,
-					      .pid = r.pid,
-					      .tid = r.tid,
-					      .what = r.op | IS_OPERATION,
-					      .kernel = PLUMB_NO_STACK,
-					      .user = PLUMB_NO_STACK,
-				      });
+		else if (r->start)
+			plumb_flights_add(to, &PLUMB_FLIGHT(r->pid, r->tid, .start = r->start,
+							    .what = r->op | IS_OPERATION));
 	}
+	plumb_elements_free(&requests);
 }
 
 void operations_print(FILE *out)

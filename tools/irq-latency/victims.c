@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/json.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/text.h>
 #include <plumb/inflight/states.h>
 #include <plumb/kernel/map.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "irq-latency.h"
@@ -86,22 +86,18 @@ static struct taken read_all(void)
 	const int map = bpf_object__find_map_fd_by_name(used, "irq_victims"),
 		  states = bpf_object__find_map_fd_by_name(used, "irq_cpus"),
 		  cpus = libbpf_num_possible_cpus();
-	struct taken t = {.victims = calloc(IRQ_VICTIMS + 2 * cpus, sizeof(*t.victims))};
-	struct irq_cpu *all = calloc(cpus, sizeof(*all));
-	struct irq_victim_key key, *previous = NULL;
-	struct irq_victim v;
+	struct irq_cpu *all = plumb_zeroed(cpus, sizeof(*all));
+	struct plumb_elements victims = {};
+	struct taken t = {};
 	uint32_t zero = 0;
 	size_t size;
 	const char *untold = plumb_states_variable(used, "irq_untold", &size);
 
-	if (!t.victims || !all)
-		abort();
-	/* No entry is ever deleted. */
-	while (t.n < IRQ_VICTIMS && !bpf_map_get_next_key(map, previous, &key)) {
-		previous = &key;
-		if (!plumb_map_lookup(map, &key, &v))
-			add(&t, &v);
-	}
+	plumb_map_read(map, &victims);
+	t.victims = plumb_zeroed(victims.n + 2 * cpus, sizeof(*t.victims));
+	for (size_t i = 0; i < victims.n; i++)
+		add(&t, (const struct irq_victim *)victims.values + i);
+	plumb_elements_free(&victims);
 	plumb_map_lookup(states, &zero, all);
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		add(&t, &all[cpu].victims[0]);

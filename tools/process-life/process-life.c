@@ -203,22 +203,14 @@ static int open_raw_tracepoint(struct plumb_bpf *bpf, bool calibration)
 /* Adds the CPU time of processes that the kernel has not freed, such as zombies. */
 static void add_times(void)
 {
-	static uint64_t ids[256];
-	static uint32_t slots[256];
-	const int map = bpf_map__fd(programs->maps.life_ended);
 	const int program = bpf_program__fd(programs->progs.on_report);
-	uint64_t next, arguments[1];
-	LIBBPF_OPTS(bpf_test_run_opts, one, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
-	void *from = NULL;
-	uint32_t n;
+	LIBBPF_OPTS(bpf_test_run_opts, one, .ctx_size_in = sizeof(uint64_t));
+	static struct plumb_elements ended;
 
-	for (int err = 0; !err; from = &next) {
-		n = sizeof(ids) / sizeof(ids[0]);
-		err = bpf_map_lookup_batch(map, from, &next, ids, slots, &n, NULL);
-		for (uint32_t i = 0; i < n; i++) {
-			arguments[0] = ids[i];
-			bpf_prog_test_run_opts(program, &one);
-		}
+	plumb_map_read(bpf_map__fd(programs->maps.life_ended), &ended);
+	for (size_t i = 0; i < ended.n; i++) {
+		one.ctx_in = (uint64_t *)ended.keys + i;
+		bpf_prog_test_run_opts(program, &one);
 	}
 }
 

@@ -9,7 +9,6 @@
 #include <plumb/kernel/map.h>
 #include <plumb/net/ends.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 /* --- the keys --- */
@@ -82,33 +81,24 @@ uint32_t request_unseen = 1U << REQUEST_KERNEL;
 /* --- in flight --- */
 
 /* For their names; plumb_flight.what is an index. */
-static struct request_socket *listed;
-static size_t n_listed;
+static struct plumb_elements listed;
 
 static void read_sockets(const struct plumb_run *run, struct plumb_flights *to)
 {
 	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "request_sockets");
-	uint64_t id, *previous = NULL;
-	struct request_socket *s;
+	const struct request_socket *s;
 
-	n_listed = 0;
-	if (!listed)
-		listed = calloc(REQUEST_SOCKETS, sizeof(*listed));
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (listed && n_listed < REQUEST_SOCKETS && !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		s = &listed[n_listed];
-		if (plumb_map_lookup(map, &id, s) || !s->read || s->rejected || !s->known)
-			continue;
-		plumb_flights_add(to, &(struct plumb_flight){
-					      .start = s->first,
-					      .pid = s->pid,
-					      .tid = s->tid,
-					      .what = n_listed++,
-					      .kernel = PLUMB_NO_STACK,
-					      .user = PLUMB_NO_STACK,
-				      });
-	}
+	plumb_map_read(map, &listed);
+	s = listed.values;
+	for (size_t i = 0; i < listed.n; i++)
+		if (s[i].read && !s[i].rejected && s[i].known)
+			plumb_flights_add(to, &PLUMB_FLIGHT(s[i].pid, s[i].tid, .start = s[i].first,
+							    .what = i));
+}
+
+static const struct request_socket *socket_of(const struct plumb_flight *f)
+{
+	return (const struct request_socket *)listed.values + f->what;
 }
 
 static const char *state_of(const struct request_socket *s)
@@ -119,7 +109,7 @@ static const char *state_of(const struct request_socket *s)
 static void name_request(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			 size_t size)
 {
-	const struct request_socket *s = &listed[f->what];
+	const struct request_socket *s = socket_of(f);
 	char server[PLUMB_ESCAPED + REQUEST_PATH], from[TCP_ADDRESS_TEXT];
 
 	(void)run;
@@ -132,7 +122,7 @@ static void add_flight(const struct plumb_run *run, const struct plumb_flights *
 		       const struct plumb_flight *one, json_t *j)
 {
 	(void)run, (void)f;
-	json_object_set_new(j, "state", json_string(state_of(&listed[one->what])));
+	json_object_set_new(j, "state", json_string(state_of(socket_of(one))));
 }
 
 const struct plumb_inflight request_inflight = {

@@ -78,8 +78,7 @@ static bool waits_since_before(const struct plumb_flights *f, uint32_t pid, uint
 
 static void find_wait(void *context, uint32_t pid, uint32_t tid)
 {
-	struct plumb_flight f = {
-		.pid = pid, .tid = tid, .kernel = PLUMB_NO_STACK, .user = PLUMB_NO_STACK};
+	struct plumb_flight f = PLUMB_FLIGHT(pid, tid);
 	const struct waits *w = context;
 	struct plumb_thread_stat stat;
 

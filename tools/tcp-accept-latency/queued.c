@@ -14,7 +14,6 @@
 #include <plumb/kernel/map.h>
 #include <plumb/syscalls/peers.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 /* include/net/tcp_states.h */
@@ -220,13 +219,8 @@ static void list(const struct accept_state *s, const struct plumb_options *o,
 	if (!is_selected(&q, o) || (!s->start && !l) || n_listed == 2 * ACCEPT_STATES)
 		return;
 	listed[n_listed] = q;
-	plumb_flights_add(to, &(struct plumb_flight){.start = s->start,
-						     .before = !s->start,
-						     .pid = q.pid,
-						     .tid = q.pid,
-						     .what = n_listed++,
-						     .kernel = PLUMB_NO_STACK,
-						     .user = PLUMB_NO_STACK});
+	plumb_flights_add(to, &PLUMB_FLIGHT(q.pid, q.pid, .start = s->start, .before = !s->start,
+					    .what = n_listed++));
 }
 
 static bool is_among(const struct plumb_net_socket *s, const struct sockets *in)
@@ -273,33 +267,31 @@ static int by_netns(const void *a, const void *b)
 {
 	const struct accept_state *x = a, *y = b;
 
-	return x->netns != y->netns ? (x->netns > y->netns) - (x->netns < y->netns)
-				    : memcmp(x, y, sizeof(*x));
+	return (x->netns > y->netns) - (x->netns < y->netns);
 }
 
-static size_t read_states(int map, struct accept_state *all)
+/* Returns how many there are. */
+static size_t read_states(int map, const struct accept_state **states)
 {
-	uint64_t id, *previous = NULL;
-	size_t n = 0, kept = 0;
+	static struct plumb_elements elements;
+	struct accept_state *all;
+	size_t n = 0;
 
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (n < ACCEPT_STATES && !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		if (!plumb_map_lookup(map, &id, &all[n]) && all[n].start)
-			n++;
-	}
-	qsort(all, n, sizeof(*all), by_netns);
-	for (size_t i = 0; i < n; i++)
-		if (!kept || memcmp(&all[i], &all[kept - 1], sizeof(*all)))
-			all[kept++] = all[i];
-	return kept;
+	plumb_map_read(map, &elements);
+	*states = all = elements.values;
+	for (size_t i = 0; i < elements.n; i++)
+		if (all[i].start)
+			all[n++] = all[i];
+	if (n)
+		qsort(all, n, sizeof(*all), by_netns);
+	return n;
 }
 
 void queued_read(const struct plumb_run *run, struct plumb_flights *to)
 {
 	const int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "accept_states");
 	const struct plumb_options *o = &run->options;
-	static struct accept_state *states;
+	const struct accept_state *states;
 	size_t n;
 
 	n_listed = 0;
@@ -308,11 +300,9 @@ void queued_read(const struct plumb_run *run, struct plumb_flights *to)
 		return;
 	if (!listed)
 		listed = calloc(2 * ACCEPT_STATES, sizeof(*listed));
-	if (!states)
-		states = calloc(ACCEPT_STATES, sizeof(*states));
-	if (!listed || !states)
+	if (!listed)
 		return;
-	n = read_states(map, states);
+	n = read_states(map, &states);
 	for (size_t i = 0; i < n; i++)
 		list(&states[i], o, to);
 	list_earlier(states, n, o, to);

@@ -10,7 +10,6 @@
 #include <plumb/kernel/map.h>
 #include <plumb/net/ends.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "tcp-connect-latency.h"
@@ -38,39 +37,25 @@ static const struct plumb_field fields[] = {
 /* --- in flight --- */
 
 /* For their names; plumb_flight.what is an index. */
-static struct connect_state *listed;
-static size_t n_listed;
+static struct plumb_elements listed;
 
 static void read_states(const struct plumb_run *run, struct plumb_flights *to)
 {
 	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "connect_states");
-	uint64_t id, *previous = NULL;
-	struct connect_state *s;
+	const struct connect_state *s;
 
-	n_listed = 0;
-	if (!listed)
-		listed = calloc(CONNECT_STATES, sizeof(*listed));
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (listed && n_listed < CONNECT_STATES && !bpf_map_get_next_key(map, previous, &id)) {
-		previous = &id;
-		s = &listed[n_listed];
-		if (plumb_map_lookup(map, &id, s) || !s->start || s->rejected)
-			continue;
-		plumb_flights_add(to, &(struct plumb_flight){
-					      .start = s->start,
-					      .pid = s->pid,
-					      .tid = s->tid,
-					      .what = n_listed++,
-					      .kernel = PLUMB_NO_STACK,
-					      .user = PLUMB_NO_STACK,
-				      });
-	}
+	plumb_map_read(map, &listed);
+	s = listed.values;
+	for (size_t i = 0; i < listed.n; i++)
+		if (s[i].start && !s[i].rejected)
+			plumb_flights_add(to, &PLUMB_FLIGHT(s[i].pid, s[i].tid, .start = s[i].start,
+							    .what = i));
 }
 
 static void name_state(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 		       size_t size)
 {
-	const struct connect_state *s = &listed[f->what];
+	const struct connect_state *s = (const struct connect_state *)listed.values + f->what;
 	char address[TCP_ADDRESS_TEXT];
 
 	(void)run;

@@ -61,7 +61,6 @@ struct plumb_maps {
 	const struct plumb_ledger *ledgers; /* PLUMB_LEDGERS of them */
 	__u64 *read_until;                  /* plumb_read_until of ledger.bpf.h; NULL: none */
 	size_t key_size;
-	uint32_t max_keys;
 };
 
 /* Reads the maps; not the executions that the kernel missed.  0, or -errno after a message. */

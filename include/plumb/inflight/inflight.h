@@ -54,6 +54,14 @@ bool plumb_thread_is_named(const struct plumb_options *o, uint32_t pid, uint32_t
 
 void plumb_flights_add(struct plumb_flights *f, const struct plumb_flight *one);
 
+/* A flight of this thread without stacks, and with the members that follow. */
+#define PLUMB_FLIGHT(thread_pid, thread_tid, ...)                                                  \
+	((struct plumb_flight){.pid = (thread_pid),                                                \
+			       .tid = (thread_tid),                                                \
+			       .kernel = PLUMB_NO_STACK,                                           \
+			       .user = PLUMB_NO_STACK,                                             \
+			       __VA_ARGS__})
+
 /* For struct plumb_inflight of tools of system calls. */
 extern const struct plumb_inflight_kind plumb_syscalls_inflight;
 #define PLUMB_SYSCALLS_INFLIGHT                                                                    \

@@ -108,7 +108,6 @@ int plumb_collect(const struct plumb_run *run, struct plumb_snapshot *snap)
 		.ledgers = bpf->ledgers,
 		.read_until = run->instance.has_returns ? bpf->read_until : NULL,
 		.key_size = run->tool->keys.size,
-		.max_keys = run->options.max_keys,
 	};
 	int err = plumb_snapshot_take(&maps, snap);
 

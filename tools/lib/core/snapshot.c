@@ -4,10 +4,10 @@
 #include <string.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/log.h>
+#include <plumb/core/memory.h>
 #include <plumb/core/snapshot.h>
 #include <plumb/kernel/map.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "rows.h"
@@ -174,36 +174,28 @@ static int read_row(const struct reader *r, struct plumb_row *row)
 }
 
 /* Reads [other], unless it is empty, and the rows of all keys that have a slot. */
-static int read_rows(const struct reader *r, uint32_t max_keys, struct plumb_snapshot *snap)
+static int read_rows(const struct reader *r, struct plumb_snapshot *snap)
 {
-	char *keys = snap->keys = calloc(max_keys + 1, r->key_size), *key = keys, *previous = NULL;
-	struct plumb_row *row;
-	int err;
+	struct plumb_elements keys = {};
+	const uint32_t *slots;
+	int err = plumb_map_read(r->keys, &keys);
 
-	snap->rows = calloc(max_keys + 1, sizeof(*snap->rows));
-	if (!keys || !snap->rows)
-		return -ENOMEM;
-	err = read_row(r, &snap->rows[0]);
-	if (err)
-		return err;
+	snap->keys = keys.keys;
+	snap->rows = plumb_zeroed(keys.n + 1, sizeof(*snap->rows));
+	err = err ?: read_row(r, &snap->rows[0]);
 	snap->n = is_empty(&snap->rows[0]) ? 0 : 1;
 	if (!snap->n)
 		free_row(&snap->rows[0]);
-	while (snap->n <= max_keys && !bpf_map_get_next_key(r->keys, previous, key)) {
-		row = &snap->rows[snap->n];
-		*row = (struct plumb_row){.key = key};
-		/* A key is added shortly before its first call is recorded, with a count of 0. */
-		if (plumb_map_lookup(r->keys, key, &row->slot))
-			return -errno;
-		err = read_row(r, row);
-		if (err)
-			return err;
-		snap->n++;
-		previous = key;
-		key += r->key_size;
+	slots = keys.values;
+	/* A key is added shortly before its first call is recorded, with a count of 0. */
+	for (size_t i = 0; i < keys.n && !err; i++) {
+		snap->rows[snap->n] = (struct plumb_row){.key = (char *)keys.keys + i * r->key_size,
+							 .slot = slots[i]};
+		err = read_row(r, &snap->rows[snap->n++]);
 	}
+	free(keys.values);
 	qsort(snap->rows, snap->n, sizeof(*snap->rows), by_slot);
-	return 0;
+	return err;
 }
 
 static void read_ledger(const struct plumb_ledger *l, struct plumb_ledger *sum)
@@ -297,7 +289,7 @@ int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *sn
 	err = make_room(&r);
 	begin_to_read(maps);
 	if (!err)
-		err = read_rows(&r, maps->max_keys, snap);
+		err = read_rows(&r, snap);
 	end_reading(maps);
 	if (!err)
 		err = read_returns(maps, &snap->returns);

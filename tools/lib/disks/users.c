@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <plumb/core/memory.h>
+#include <plumb/kernel/map.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,16 +25,13 @@ void users_prepare(const struct bpf_object *object)
 static void read_disks(const struct bpf_object *object, struct disk_users *users)
 {
 	const int disks = map_of(object, "plumb_disks");
-	uint32_t dev, *last = NULL;
-	struct plumb_disk disk;
+	struct plumb_elements all = {};
 
-	/* Nothing is removed, so that each key is met once. */
-	while (!bpf_map_get_next_key(disks, last, &dev)) {
-		last = &dev;
-		if (!bpf_map_lookup_elem(disks, &dev, &disk))
-			*plumb_append(users->disks, users->n_disks) =
-				(struct disk_waits){dev, disk};
-	}
+	plumb_map_read(disks, &all);
+	for (size_t i = 0; i < all.n; i++)
+		*plumb_append(users->disks, users->n_disks) = (struct disk_waits){
+			((uint32_t *)all.keys)[i], ((struct plumb_disk *)all.values)[i]};
+	plumb_elements_free(&all);
 }
 
 struct disk_users users_read(const struct bpf_object *object)
@@ -42,14 +40,16 @@ struct disk_users users_read(const struct bpf_object *object)
 		  sums = map_of(object, "plumb_disk_sums");
 	struct disk_users users = {.all = plumb_zeroed(PLUMB_DISK_USERS, sizeof(*users.all)),
 				   .n = PLUMB_DISK_USERS};
-	struct plumb_disk_user key, *last = NULL;
+	struct plumb_elements all = {};
 	uint32_t number;
 
-	while (!bpf_map_get_next_key(map, last, &key)) {
-		last = &key;
-		if (!bpf_map_lookup_elem(map, &key, &number) && number < users.n)
-			users.all[number].who = key;
+	plumb_map_read(map, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		number = ((uint32_t *)all.values)[i];
+		if (number < users.n)
+			users.all[number].who = ((struct plumb_disk_user *)all.keys)[i];
 	}
+	plumb_elements_free(&all);
 	for (number = 0; number < users.n; number++)
 		bpf_map_lookup_elem(sums, &number, &users.all[number].sum);
 	read_disks(object, &users);

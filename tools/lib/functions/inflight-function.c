@@ -94,10 +94,7 @@ static const void *frame_at(const void *state, uint32_t i)
 static void read_functions(const struct plumb_run *run, const struct plumb_state *state,
 			   struct plumb_flights *to)
 {
-	struct plumb_flight f = {.pid = state->pid,
-				 .tid = state->tid,
-				 .kernel = PLUMB_NO_STACK,
-				 .user = PLUMB_NO_STACK};
+	struct plumb_flight f = PLUMB_FLIGHT(state->pid, state->tid);
 	const void *frame;
 	uint32_t depth;
 

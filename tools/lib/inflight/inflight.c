@@ -83,11 +83,7 @@ static bool is_inside(const struct plumb_run *run, struct plumb_flight *one)
 static void find_in_thread(void *context, uint32_t pid, uint32_t tid)
 {
 	const struct search *search = context;
-	struct plumb_flight one = {.before = !is_ageless(search->run),
-				   .pid = pid,
-				   .tid = tid,
-				   .kernel = PLUMB_NO_STACK,
-				   .user = PLUMB_NO_STACK};
+	struct plumb_flight one = PLUMB_FLIGHT(pid, tid, .before = !is_ageless(search->run));
 
 	if (!plumb_thread_is_named(&search->run->options, pid, tid))
 		return;
@@ -342,10 +338,7 @@ struct plumb_flight plumb_flight_of(const struct plumb_run *run, const struct pl
 				    const char *type)
 {
 	static int start = -2, ret;
-	struct plumb_flight f = {.pid = state->pid,
-				 .tid = state->tid,
-				 .kernel = PLUMB_NO_STACK,
-				 .user = PLUMB_NO_STACK};
+	struct plumb_flight f = PLUMB_FLIGHT(state->pid, state->tid);
 
 	if (start < -1) {
 		start = plumb_states_offset(run->instance.bpf.object, type, "start");

@@ -8,6 +8,7 @@
 #include <plumb/bpf/sched/waker.h>
 #include <plumb/bpf/user/by-id.h>
 #include <plumb/core/clock.h>
+#include <plumb/core/memory.h>
 #include <plumb/inflight/inflight.h>
 #include <plumb/inflight/states.h>
 #include <plumb/kernel/map.h>
@@ -33,25 +34,22 @@ static void hand_over(const struct reader *r, uint32_t pid, uint32_t tid, const 
 	r->each(r->context, &(struct plumb_state){pid, tid, value});
 }
 
-/*
- * The ids of the thread follow its state (struct plumb_thread_kept).  If the previous key has been
- * deleted meanwhile, iteration restarts at the first.
- */
+/* The ids of the thread follow its state (struct plumb_thread_kept). */
 static bool read_hash(const struct reader *r)
 {
-	const uint32_t *id = (const void *)((const char *)r->value + r->size - 2 * sizeof(*id));
-	uint64_t key[2], *previous = NULL; /* the task, or what bpf.states has */
+	struct plumb_elements all = {};
+	bool whole = !plumb_map_read(r->map, &all);
+	const char *value = all.values;
+	const uint32_t *id;
 
-	for (int i = 0; i < 2 * 16384; i++) {
-		if (bpf_map_get_next_key(r->map, previous, key))
-			return true;
-		previous = key;
-		if (!plumb_map_lookup(r->map, key, r->value) && id[1])
-			hand_over(r, id[0], id[1], r->value);
-		if (plumb_now() >= r->deadline)
-			return false;
+	for (size_t i = 0; i < all.n && whole; i++, value += r->size) {
+		id = (const void *)(value + r->size - 2 * sizeof(*id));
+		if (id[1])
+			hand_over(r, id[0], id[1], value);
+		whole = plumb_now() < r->deadline;
 	}
-	return false;
+	plumb_elements_free(&all);
+	return whole;
 }
 
 static void ask_thread(void *context, uint32_t pid, uint32_t tid)
@@ -163,15 +161,6 @@ static int by_process(const void *left, const void *right)
 	return (a->image > b->image) - (a->image < b->image);
 }
 
-static size_t read_keys(int map, struct plumb_id *keys, size_t max)
-{
-	size_t n = 0;
-
-	while (n < max && !bpf_map_get_next_key(map, n ? &keys[n - 1] : NULL, &keys[n]))
-		n++;
-	return n;
-}
-
 /* Counts the calls that the state is inside, and removes it. */
 static void abandon(const struct plumb_bpf *bpf, int map, const struct plumb_id *which, void *state)
 {
@@ -185,29 +174,27 @@ static void abandon(const struct plumb_bpf *bpf, int map, const struct plumb_id 
 
 void plumb_states_settle(const struct plumb_bpf *bpf)
 {
+	struct plumb_elements all = {};
 	const struct bpf_map *map;
 	struct plumb_id *keys;
 	bool gone = false;
-	size_t max, n = 0;
 	void *state;
 
 	if (!bpf->states)
 		return;
 	map = bpf_object__find_map_by_name(bpf->object, bpf->states);
-	max = bpf_map__max_entries(map);
-	keys = malloc(max * sizeof(*keys));
-	state = malloc(bpf_map__value_size(map));
-	if (keys && state)
-		n = read_keys(bpf_map__fd(map), keys, max);
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_process);
-	for (size_t i = 0; i < n; i++) {
+	state = plumb_zeroed(1, bpf_map__value_size(map));
+	plumb_map_read(bpf_map__fd(map), &all);
+	keys = all.keys;
+	if (all.n)
+		qsort(keys, all.n, sizeof(*keys), by_process);
+	for (size_t i = 0; i < all.n; i++) {
 		if (!i || by_process(&keys[i - 1], &keys[i]))
 			gone = is_gone(&keys[i]);
 		if (gone)
 			abandon(bpf, bpf_map__fd(map), &keys[i], state);
 	}
-	free(keys);
+	plumb_elements_free(&all);
 	free(state);
 }
 

@@ -11,10 +11,7 @@
 #include <plumb/inflight/inflight.h>
 #include <plumb/kernel/map.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-
-#define MAX_DESCENDANTS 16384 /* as plumb_descendants */
 
 struct walk {
 	const struct plumb_run *run;
@@ -136,14 +133,12 @@ static void visit_cgroup(struct walk *w, int fd)
 
 static void visit_descendants(struct walk *w)
 {
-	uint32_t pid, *previous = NULL;
+	struct plumb_elements all = {};
 
-	/* If the previous process has exited meanwhile, iteration restarts at the first. */
-	for (int i = 0;
-	     i < MAX_DESCENDANTS && !bpf_map_get_next_key(w->descendants, previous, &pid); i++) {
-		visit_process(w, pid);
-		previous = &pid;
-	}
+	plumb_map_read(w->descendants, &all);
+	for (size_t i = 0; i < all.n; i++)
+		visit_process(w, ((uint32_t *)all.keys)[i]);
+	plumb_elements_free(&all);
 }
 
 bool plumb_threads_each(const struct plumb_run *run, uint64_t deadline,

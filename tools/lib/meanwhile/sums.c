@@ -5,6 +5,7 @@
 #include <string.h>
 #include <plumb/core/memory.h>
 #include <plumb/core/text.h>
+#include <plumb/kernel/map.h>
 #include <plumb/meanwhile/meanwhile.h>
 
 #include <bpf/bpf.h>
@@ -42,16 +43,18 @@ void meanwhile_prepare(const struct bpf_object *object)
 struct meanwhile_sums meanwhile_read(const struct bpf_object *object)
 {
 	const int map = bpf_object__find_map_fd_by_name(object, "plumb_meanwhile");
-	struct plumb_meanwhile key, *last = NULL;
 	struct meanwhile_sums sums = {};
-	struct plumb_meanwhile_sum sum;
+	struct plumb_elements all = {};
+	const struct plumb_meanwhile *keys;
+	const struct plumb_meanwhile_sum *each;
 
-	/* Nothing is removed, so that each key is met once. */
-	while (!bpf_map_get_next_key(map, last, &key)) {
-		last = &key;
-		if (!bpf_map_lookup_elem(map, &key, &sum) && sum.count)
-			*plumb_append(sums.all, sums.n) = (struct meanwhile_one){key, sum};
-	}
+	plumb_map_read(map, &all);
+	keys = all.keys;
+	each = all.values;
+	for (size_t i = 0; i < all.n; i++)
+		if (each[i].count)
+			*plumb_append(sums.all, sums.n) = (struct meanwhile_one){keys[i], each[i]};
+	plumb_elements_free(&all);
 	sort(&sums);
 	return sums;
 }
