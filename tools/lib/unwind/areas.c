@@ -29,6 +29,9 @@
  * files; ns at least, if nothing has changed. */
 #define REST       4
 #define REST_LEAST 10000000
+/* For so long after a process has mapped code it is asked more often whether some has, ns. */
+#define CHANGING       PLUMB_SECOND
+#define CHANGING_EVERY 1000000
 
 /* Of all processes, by tgid and address; MAPPED: what programs have, both arrays of HALF. */
 static struct plumb_unwind_area *areas, *mapped;
@@ -37,6 +40,7 @@ static struct plumb_unwind_image *images; /* plumb_unwind_images */
 static uint64_t *now;                     /* plumb_unwind_now */
 static uint64_t changed;                  /* when it did, ns */
 static bool is_due;                       /* AREAS has changed since */
+static uint64_t renewed;                  /* when a process with areas had mapped code, ns */
 
 /* Processes of which stacks were taken. */
 static struct wanted {
@@ -225,8 +229,10 @@ void plumb_unwind_renew(bool (*has_changed)(pid_t pid))
 	uint32_t pid = 0;
 
 	for (size_t i = 0; i < n_areas; i++) {
-		if (areas[i].tgid != pid && has_changed(areas[i].tgid))
+		if (areas[i].tgid != pid && has_changed(areas[i].tgid)) {
 			plumb_unwind_note(areas[i].tgid);
+			renewed = plumb_now();
+		}
 		pid = areas[i].tgid;
 	}
 }
@@ -339,6 +345,9 @@ uint64_t plumb_unwind_due(void)
 	publish();
 	if (is_due && mapped)
 		next = plumb_sooner(next, PLUMB_UNWIND_PAUSE);
+	/* The library that it maps next may have the place of this one. */
+	if (renewed && at < renewed + CHANGING)
+		next = plumb_sooner(next, CHANGING_EVERY);
 	return next;
 }
 
