@@ -153,8 +153,18 @@ static uint64_t copied(void)
 	return of_cpus(programs->bss->cache_copied);
 }
 
+static uint64_t on_tmpfs(void)
+{
+	return of_cpus(programs->bss->cache_tmpfs_faults);
+}
+
 static void print_footer(FILE *out)
 {
+	if (faults)
+		fprintf(out,
+			"page faults of files of tmpfs are in no row: the kernel reports only "
+			"those that find pages, %" PRIu64 " here\n",
+			on_tmpfs());
 	if (unseen())
 		fprintf(out,
 			"calls on files of overlayfs whose pages are not seen, as the kernel gives "
@@ -180,6 +190,8 @@ static void add_json(json_t *json, const struct plumb_report *r)
 	json_object_set_new(json, "unseen", plumb_json_u64(unseen()));
 	json_object_set_new(json, "copied", plumb_json_u64(copied()));
 	json_object_set_new(json, "added_elsewhere", plumb_json_u64(elsewhere()));
+	json_object_set_new(json, "tmpfs_faults",
+			    faults ? plumb_json_u64(on_tmpfs()) : json_null());
 	json_object_set_new(json, "ahead_untracked",
 			    plumb_json_u64(programs->bss->ahead_untracked));
 }

@@ -109,15 +109,21 @@ static __always_inline void fault_adds(struct cache_fault *f, __u64 low, __u64 h
 		ahead_mark(f->mapping, f->index + 1, high, 1 + f->slot);
 }
 
+/* Page faults of files of tmpfs that the kernel reports: not those that add a page; by CPU. */
+__u64 cache_tmpfs_faults[PLUMB_LEDGERS] = {};
+
 /* Not static: so the verifier sees it once. */
 __noinline int fault_seen(__u64 mapping, __u64 index)
 {
 	struct task_struct *task = current_task();
 	struct call_thread *t;
 
-	if (!cache_faults || !plumb_live || !filter_entry(task) ||
-	    BPF_CORE_READ((struct address_space *)mapping, host, i_sb, s_magic) == TMPFS_MAGIC)
+	if (!cache_faults || !plumb_live || !filter_entry(task))
 		return 0;
+	if (BPF_CORE_READ((struct address_space *)mapping, host, i_sb, s_magic) == TMPFS_MAGIC) {
+		plumb_add(cache_tmpfs_faults[bpf_get_smp_processor_id() & (PLUMB_LEDGERS - 1)], 1);
+		return 0;
+	}
 	t = inflight_make(task);
 	if (t)
 		fault_begins(t, task, mapping, index);
