@@ -318,7 +318,7 @@ static __always_inline void call_unmatched(struct task_struct *task, const struc
 	if (!plumb_live || !c.kind-- || !filter_entry(task))
 		return;
 	call_read(&c, call);
-	if (c.file)
+	if (has_pages(c.file))
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
 }
 

@@ -35,7 +35,7 @@ static __always_inline bool has_pages(struct file *file)
 
 /* What a call says in its arguments. */
 struct cache_call {
-	struct file *file; /* NULL: it has no page cache */
+	struct file *file;
 	__u64 size;
 	__s64 position; /* negative: that of the file */
 	__u64 offset;   /* where the position is instead; 0: nowhere */
@@ -67,12 +67,43 @@ static __noinline int call_read(struct cache_call *c, __u64 call)
 		c->file = file_of(task, values[2]);
 		c->offset = values[3];
 	}
-	if (!has_pages(c->file))
-		c->file = NULL;
 	return 0;
 }
 
-/* What a call does with the file of C. */
+/* The memory of a file and of its inode may be used again for others. */
+static __always_inline bool file_is_known(const struct cache_file *f, const struct file *file)
+{
+	const struct inode *inode = (void *)f->inode;
+
+	return f->file == (__u64)file && BPF_CORE_READ(file, f_inode) == inode &&
+	       BPF_CORE_READ(inode, i_ino) == f->number &&
+	       BPF_CORE_READ(inode, i_generation) == f->generation &&
+	       (__u64)BPF_CORE_READ(inode, i_sb) == f->super;
+}
+
+static __always_inline void file_learn(struct cache_file *f, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct address_space *mapping = pages_of(file);
+
+	f->file = (__u64)file;
+	f->inode = (__u64)inode;
+	f->number = BPF_CORE_READ(inode, i_ino);
+	f->generation = BPF_CORE_READ(inode, i_generation);
+	f->super = (__u64)BPF_CORE_READ(inode, i_sb);
+	f->all = (__u64)mapping;
+	f->tmpfs = BPF_CORE_READ(mapping, host, i_sb, s_magic) == TMPFS_MAGIC;
+	/* A file of overlayfs can get other pages. */
+	if (mapping != BPF_CORE_READ(file, f_mapping))
+		f->inode = 0;
+	if (plumb_config.by & PLUMB_BY_FD) {
+		f->fd = fd_id(file);
+		if (!bpf_map_lookup_elem(&plumb_fds, &f->fd))
+			fd_remember((__u64)file, f->fd);
+	}
+}
+
+/* What a call does with the file of C; whether that has pages. */
 static __noinline int file_describe(struct cache_file *f, struct cache_call *c)
 {
 	struct file *file = c->file;
@@ -81,12 +112,15 @@ static __noinline int file_describe(struct cache_file *f, struct cache_call *c)
 
 	if (!f || !file)
 		return 0;
+	if (!file_is_known(f, file)) {
+		if (!has_pages(file))
+			return 0;
+		file_learn(f, file);
+	}
 	flags = BPF_CORE_READ(file, f_flags);
-	f->file = (__u64)file;
-	mapping = pages_of(file);
-	f->mapping = flags & O_DIRECT ? 0 : (__u64)mapping;
+	mapping = (void *)f->all;
+	f->mapping = flags & O_DIRECT ? 0 : f->all;
 	f->unseen = !mapping && !(flags & O_DIRECT) ? UNSEEN_OVERLAY : 0;
-	f->tmpfs = BPF_CORE_READ(mapping, host, i_sb, s_magic) == TMPFS_MAGIC;
 	f->pages = BPF_CORE_READ(mapping, nrpages);
 	f->offset = c->offset;
 	if (c->offset)
@@ -98,12 +132,7 @@ static __noinline int file_describe(struct cache_file *f, struct cache_call *c)
 	f->first = f->position >> page_bits;
 	f->last = c->kind & CACHE_VECTOR ? ~0ULL : (f->position + c->size - 1) >> page_bits;
 	f->missed = f->ahead = f->n_runs = 0;
-	if (plumb_config.by & PLUMB_BY_FD) {
-		f->fd = fd_id(file);
-		if (!bpf_map_lookup_elem(&plumb_fds, &f->fd))
-			fd_remember((__u64)file, f->fd);
-	}
-	return 0;
+	return 1;
 }
 
 /* Whether a file system can copy data by itself, also such as no page of them is in memory. */
@@ -127,16 +156,14 @@ static __noinline int call_describe(struct call_thread *t, __u64 call, __u32 kin
 	to = &t->own.to;
 	to->file = to->mapping = 0;
 	call_read(&c, call);
-	if (!c.file)
+	if (!file_describe(from, &c))
 		return 0;
-	file_describe(from, &c);
 	if (!(kind & CACHE_COPY))
 		return 1;
 	c.kind = kind | CACHE_TO | CACHE_WRITE;
 	call_read(&c, call);
-	if (!c.file)
+	if (!file_describe(to, &c))
 		return 0;
-	file_describe(to, &c);
 	if (copies_itself(from) || copies_itself(to)) {
 		from->mapping = to->mapping = 0;
 		from->unseen = UNSEEN_COPY;

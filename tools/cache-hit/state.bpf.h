@@ -8,8 +8,13 @@
 
 /* Of a file in a call. */
 struct cache_file {
-	__u64 fd;       /* as syscall_key.fd */
-	__u64 file;     /* struct file */
+	__u64 fd;   /* as syscall_key.fd */
+	__u64 file; /* struct file */
+	/* What it was when it was described: if it is the same, FD, ALL and TMPFS are, too. */
+	__u64 inode, number, super; /* struct inode, its number, struct super_block; 0: none */
+	__u32 generation;
+	__u32 tmpfs;
+	__u64 all;      /* its struct address_space; 0: of overlayfs, and not known */
 	__u64 mapping;  /* struct address_space, whose pages are counted; 0: none, as of O_DIRECT */
 	__u64 position; /* at which the call begins, bytes */
 	__u64 first,
@@ -21,8 +26,7 @@ struct cache_file {
 	__u64 n_runs, missed, ahead;
 	__u64 offset; /* where in memory the position is that the call updates; 0: none */
 	__u64 pages;  /* of the mapping, when the call begins */
-	__u32 tmpfs;
-	__u32 unseen; /* it is not known whose pages they are: UNSEEN_OVERLAY ...; 0: it is */
+	__u64 unseen; /* it is not known whose pages they are: UNSEEN_OVERLAY ...; 0: it is */
 };
 
 #define UNSEEN_OVERLAY 1
