@@ -13,6 +13,9 @@
  *	fault             an anonymous page: madvise(), which takes it away, and a minor fault
  *	alloc             access(""), which allocates one object of the kernel, and frees it
  *	read:FILE         a read of 4 KiB of FILE, in the page cache
+ *	pages:FILE        the same of another page each time
+ *	write:FILE        a write of 4 KiB to FILE, in the page cache
+ *	miss:FILE         a read of 4 KiB of FILE, for which the page is removed from the page cache
  *	block:FILE:DEPTH  a direct read of 4 KiB of FILE, DEPTH of which are in flight at once
  *
  * Time is the thread's CPU time, as in spin; of block, which others complete, it is elapsed time.
@@ -88,7 +91,20 @@ static off_t next_page(struct load *load)
 static void make_request(struct load *load)
 {
 	if (pread(load->file, load->page, BYTES, next_page(load)) != BYTES)
-		die("direct pread");
+		die("pread");
+}
+
+static void make_write(struct load *load)
+{
+	if (pwrite(load->file, load->page, BYTES, 0) != BYTES)
+		die("pwrite");
+}
+
+static void make_miss(struct load *load)
+{
+	if (posix_fadvise(load->file, load->at, BYTES, POSIX_FADV_DONTNEED))
+		die("posix_fadvise");
+	make_request(load);
 }
 
 static void make_requests(struct load *load)
@@ -123,7 +139,7 @@ static void make_requests(struct load *load)
 
 static void open_file(struct load *load, char *path, int flags)
 {
-	load->file = open(path, O_RDONLY | flags);
+	load->file = open(path, flags);
 	if (load->file < 0)
 		die(path);
 	load->end = lseek(load->file, 0, SEEK_END);
@@ -137,13 +153,21 @@ static int parse_block(struct load *load, char *path)
 	    load->depth > MAX_DEPTH)
 		return 0;
 	*depth = '\0';
-	open_file(load, path, O_DIRECT);
+	open_file(load, path, O_RDONLY | O_DIRECT);
 	load->clock = CLOCK_MONOTONIC;
 	load->batch = 64;
 	load->call = load->depth > 1 ? make_requests : make_request;
 	if (load->depth > 1 && syscall(SYS_io_setup, load->depth, &load->aio))
 		die("io_setup");
 	return 1;
+}
+
+/* From now on its pages are read one by one, also those that are in memory now. */
+static void prepare_misses(struct load *load)
+{
+	if (fdatasync(load->file) || posix_fadvise(load->file, 0, 0, POSIX_FADV_DONTNEED) ||
+	    posix_fadvise(load->file, 0, 0, POSIX_FADV_RANDOM))
+		die("posix_fadvise");
 }
 
 static int parse(struct load *load, char *what)
@@ -163,7 +187,17 @@ static int parse(struct load *load, char *what)
 		load->call = make_alloc;
 	} else if (!strncmp(what, "read:", 5)) {
 		load->call = make_read;
-		open_file(load, what + 5, 0);
+		open_file(load, what + 5, O_RDONLY);
+	} else if (!strncmp(what, "pages:", 6)) {
+		load->call = make_request;
+		open_file(load, what + 6, O_RDONLY);
+	} else if (!strncmp(what, "write:", 6)) {
+		load->call = make_write;
+		open_file(load, what + 6, O_RDWR);
+	} else if (!strncmp(what, "miss:", 5)) {
+		load->call = make_miss;
+		open_file(load, what + 5, O_RDWR);
+		prepare_misses(load);
 	} else if (strncmp(what, "block:", 6) || !parse_block(load, what + 6)) {
 		return 0;
 	}

@@ -15,6 +15,8 @@ LOADS = {
     "switch": ("pingpong", [("", "a context switch")]),
     "alloc": ("storage-load", [("alloc", "an allocation and its free")]),
     "read": ("storage-load", [("read:N", "a read in the page cache")]),
+    "cache": ("storage-load", [("pages:N", "a read in the page cache"), ("write:N", "a write in the page cache"),
+                               ("miss:N", "a read that adds a page, and its removal")]),
 }
 # Of the load before to that after: more, and something else disturbed it.
 DISTURBED = 1.15
@@ -39,9 +41,10 @@ TARGETS = {
              for peer in ("fsdist", "fsslower", "bpftrace-fentry", "bpftrace-kprobe")] +
             [("file-latency", "bpftrace-tracepoint", None), ("file-io-breakdown", "fsdist", 1.0),
              ("file-io-breakdown", "fsslower", None)],
+    "cache": [("cache-hit", "cachestat", 0.5)],
 }
 FLOORS = [(tool, "floor-clock", None) for tool in (
-    "block-io-latency", "page-fault-latency", "slab-latency", "file-latency")] + \
+    "block-io-latency", "page-fault-latency", "slab-latency", "file-latency", "cache-hit")] + \
     [(tool + "-function", "floor-function-clock", None) for tool in (
         "page-fault-latency", "slab-latency", "file-latency")]
 
@@ -266,6 +269,12 @@ class Rows:
             yield from self.timed("vfs_read")
             yield self.peer("fsdist", "fsdist", "-t", "ext4")
             yield self.peer("fsslower", "fsslower", "-t", "ext4", "-m", "1000", counted=None)
+
+    def cache(self):
+        yield from self.floors("read", "2 raw tracepoint programs")
+        yield self.tool("cache-hit", counted=None)
+        if not self.here:
+            yield self.peer("cachestat", "cachestat", counted=None)
 
     def of(self, part):
         rows = [row for row in getattr(self, part)() if self.peers or not row.is_peer]
