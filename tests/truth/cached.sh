@@ -39,6 +39,7 @@ run() {
 	open_gate held leave
 	finish held "$pid"
 	remove_disk
+	traced again --max-keys=1024 -b fd -- cached again
 	mkdir shm
 	# Its faults are of a file on tmpfs; without arguments it prints its usage and ends.
 	traced tmpfs --faults -b comm,syscall,fd -- unshare -m sh -c 'mount -t tmpfs none "$0" && cp "$1" "$0/on-tmpfs" &&
@@ -82,6 +83,9 @@ check() {
 	fi
 	holds "without --faults, pages that page faults add are counted below" without.json 'all($last.rows[]; .key.syscall != "page-fault")
 		and ($truth[0].calls | map(.mapped) | max) as $n | $last.added_elsewhere >= $n' --slurpfile truth one.truth
+	evidence again.json again.err
+	holds "a file in the memory of one that was closed is another file" again.json '
+		[$last.rows[] | select(.key.fd // "" | test("again-[0-9]+$")) | .count] | length == 211 and all(.[]; . == 1)'
 	evidence tmpfs.json tmpfs.err
 	holds "page faults of files of tmpfs are in no row, those that the kernel reports are counted" tmpfs.json '$last.tmpfs_faults >= 23
 		and all($last.rows[]; .key.syscall != "page-fault" or (.key.fd | test("on-tmpfs") | not))'

@@ -11,13 +11,16 @@
 #include <sys/sendfile.h>
 
 const char usage[] =
-	"Usage: cached THREADS|held\n"
+	"Usage: cached THREADS|held|again\n"
 	"Each thread reads and writes its own file of 8 MB, parts of which are not in\n"
 	"memory, under a name for each kind of call.\n"
 	"\n"
 	"Gates: ready, go, done, end.\n"
 	"\n"
-	"held: a read does not end until the gate leave; its gates: ready, go, done.\n";
+	"held: a read does not end until the gate leave; its gates: ready, go, done.\n"
+	"\n"
+	"again: a byte is written to each of 211 files, again-0 to again-210, which is\n"
+	"then removed: the next one takes the kernel's memory of it. No gates.\n";
 
 static ssize_t drained(struct worker *w, ssize_t n)
 {
@@ -244,6 +247,19 @@ static void held(void)
 	report_end();
 }
 
+static void again(void)
+{
+	char name[32];
+	int fd;
+
+	for (int i = 0; i < 211; i++) {
+		snprintf(name, sizeof(name), "again-%d", i);
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0 || write(fd, "", 1) != 1 || close(fd) || unlink(name))
+			die("%s: %s", name, strerror(errno));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct worker *workers;
@@ -255,6 +271,10 @@ int main(int argc, char **argv)
 	page = sysconf(_SC_PAGESIZE);
 	if (!strcmp(argv[1], "held")) {
 		held();
+		return 0;
+	}
+	if (!strcmp(argv[1], "again")) {
+		again();
 		return 0;
 	}
 	n = parse_number(argv[1], "THREADS", 1, 64);
