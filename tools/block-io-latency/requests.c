@@ -104,7 +104,8 @@ bool block_requests_of(const struct plumb_options *o, bool slower)
 }
 
 /* Requests in flight, for their names; plumb_flight.what is an index. */
-static struct plumb_elements listed;
+static struct block_request *listed;
+static size_t n_listed;
 
 int block_requests_use(struct bpf_object *object)
 {
@@ -114,45 +115,35 @@ int block_requests_use(struct bpf_object *object)
 
 /* --- in flight --- */
 
-static void list_request(const struct block_request *r, struct plumb_flights *to)
+/* A slot may change meanwhile. */
+static void list_request(const struct block_request *at, struct plumb_flights *to)
 {
-	if (!r->id || r->rejected || n_listed == BLOCK_REQUESTS)
+	const struct block_request r = *at;
+
+	if (!r.id || r.rejected || n_listed == BLOCK_REQUESTS)
 		return;
-	listed[n_listed] = *r;
-	plumb_flights_add(to, &(struct plumb_flight){
-				      .start = r->start,
-				      .pid = r->pid,
-				      .tid = r->tid,
-				      .what = n_listed++,
-				      .kernel = PLUMB_NO_STACK,
-				      .user = PLUMB_NO_STACK,
-			      });
+	listed[n_listed] = r;
+	plumb_flights_add(to, &PLUMB_FLIGHT(r.pid, r.tid, .start = r.start, .what = n_listed++));
 }
 
 static void read_requests(const struct plumb_run *run, struct plumb_flights *to)
 {
+	static struct plumb_elements spills;
 	const struct bpf_object *object = run->instance.bpf.object;
-	const int spills = bpf_object__find_map_fd_by_name(object, "block_spills");
 	size_t size;
-	const struct block_request *slots = plumb_states_variable(object, "block_slots", &size);
-	uint64_t id, *previous = NULL;
-	struct block_request r;
+	const struct block_request *r = plumb_states_variable(object, "block_slots", &size);
 
 	n_listed = 0;
 	if (!listed)
 		listed = calloc(BLOCK_REQUESTS, sizeof(*listed));
 	if (!listed)
 		return;
-	for (size_t i = 0; slots && i < size / sizeof(*slots); i++) {
-		r = slots[i];
-		list_request(&r, to);
-	}
-	/* If one is deleted meanwhile, the iteration restarts: some are read twice. */
-	while (n_listed < BLOCK_REQUESTS && !bpf_map_get_next_key(spills, previous, &id)) {
-		previous = &id;
-		if (!plumb_map_lookup(spills, &id, &r))
-			list_request(&r, to);
-	}
+	for (size_t i = 0; r && i < size / sizeof(*r); i++)
+		list_request(&r[i], to);
+	plumb_map_read(bpf_object__find_map_fd_by_name(object, "block_spills"), &spills);
+	r = spills.values;
+	for (size_t i = 0; i < spills.n; i++)
+		list_request(&r[i], to);
 }
 
 /* The disk that DEV is, or of which it is a partition. */
@@ -175,21 +166,12 @@ static void name_disk(uint32_t dev, char *name, size_t size)
 	end = strrchr(target, '/');
 	if (end)
 		snprintf(name, size, "%s", end + 1);
-	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "block_requests");
-	const struct block_request *r;
-
-	plumb_map_read(map, &listed);
-	r = listed.values;
-	for (size_t i = 0; i < listed.n; i++)
-		if (r[i].start && !r[i].rejected)
-			plumb_flights_add(to, &PLUMB_FLIGHT(r[i].pid, r[i].tid, .start = r[i].start,
-							    .what = i));
 }
 
 static void name_request(const struct plumb_run *run, const struct plumb_flight *f, char *text,
 			 size_t size)
 {
-	const struct block_request *r = (const struct block_request *)listed.values + f->what;
+	const struct block_request *r = &listed[f->what];
 	char disk[BLOCK_DISK_LEN + 1];
 
 	name_disk(r->dev, disk, sizeof(disk));
