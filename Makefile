@@ -58,7 +58,7 @@ STATIC   ?= -static
 
 B        ?= build
 $(if $(word 2,$(B))$(word 2,$(LIBBPF_SRC)),$(error make takes no path with a space in it: B=$(B) LIBBPF_SRC=$(LIBBPF_SRC)))
-VERSION  := 0.1.0
+VERSION  := 0.2.0
 TARGET   := $(shell $(CC) -dumpmachine)
 # clang names a vendor, too.
 MULTIARCH := $(subst -unknown-,-,$(subst -pc-,-,$(TARGET)))

@@ -18,7 +18,7 @@
         {
           default = pkgs.stdenv.mkDerivation {
             pname = "plumb-tools";
-            version = "0.1.0";
+            version = "0.2.0";
             src = self;
 
             nativeBuildInputs = with pkgs; [
