@@ -23,6 +23,7 @@ run() {
 	program=runq-latency
 	attach turns --verify -p "$pid"
 	attach all-turns --verify
+	traced turns-of-ending --verify -- dying 23 exit
 	program=syscall-latency
 	attach process --verify -s getppid -p "$pid"
 	attach intervals 0.1 --verify -s getppid -p "$pid"
@@ -55,6 +56,7 @@ check() {
 		agree "$name" '$w.most >= 160088 and $w.least <= 160200 and $w.seen >= 160088 and $w.seen <= 160200'
 	done
 	agree turns '$w.least > 0'
+	agree turns-of-ending '$w.seen >= 23 and $w.seen - $w.least <= 12'
 	agree all-turns '$w.least > 0'
 	agree thread '$w.seen < 1000'
 	agree all '$w.seen > 160088'
@@ -69,5 +71,6 @@ check() {
 	holds "by name nothing else counts" none-named.json '$last.witness | keys == ["none"] and (.none | contains("name"))'
 	evidence none-argument.json
 	holds "... nor by arguments" none-argument.json '$last.witness.none | contains("arguments")'
+	like "... which is said at the beginning" "$(cat none-named.err)" 'no witness: nothing else counts by name'
 	holds "without --verify there is none" without.json '$last | has("witness") | not'
 }

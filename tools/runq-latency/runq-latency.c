@@ -82,14 +82,22 @@ static const struct plumb_ring rings[] = {
 	{},
 };
 
-/* Threads leave a CPU as often as they were given one. */
+/*
+ * Threads leave a CPU as often as they were given one.  Those that end do it once more, when the
+ * events of threads count them no more.
+ */
 static const char *open_switches(const struct plumb_run *run)
 {
-	return plumb_witness_tracepoint(run, "sched", "sched_switch", "prev_pid != 0");
+	const char *why = plumb_witness_tracepoint(run, "sched", "sched_switch", "prev_pid != 0");
+
+	if (!why && plumb_witness_is_of_threads())
+		why = plumb_witness_tracepoint(run, "sched", "sched_process_exit", NULL);
+	return why;
 }
 
 static const struct plumb_witness witness = {
 	.source = "perf events sched_switch",
+	.misses_ends = true,
 	.open = open_switches,
 	.count = plumb_witness_events,
 	.own = plumb_witness_own_events,

@@ -17,6 +17,8 @@ struct plumb_run;
 
 struct plumb_witness {
 	const char *source; /* what counts: "perf events sys_enter" */
+	/* In processes and threads it misses what a thread does once it is ending. */
+	bool misses_ends;
 	/*
 	 * Before the tool is confined: opens what counts the events of the run's filters, and no
 	 * other ones but the tool's own.  NULL, or why this run has no witness.
@@ -39,7 +41,7 @@ const char *plumb_witness_event(const struct plumb_run *run, struct perf_event_a
 /* The same of a tracepoint, of those events that FILTER (trace_event's) accepts; NULL: of all. */
 const char *plumb_witness_tracepoint(const struct plumb_run *run, const char *category,
 				     const char *name, const char *filter);
-/* Whether they are of threads: a thread's last ones, when it ends, are not counted then. */
+/* Whether they are of threads: once a thread is ending, no more of it are counted then. */
 bool plumb_witness_is_of_threads(void);
 /* As the members of struct plumb_witness. */
 uint64_t plumb_witness_events(void);

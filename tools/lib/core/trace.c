@@ -246,7 +246,7 @@ static int judge(const struct loop *loop)
 		return PLUMB_EXIT_JUDGED;
 	}
 	if (run->options.strict && plumb_parts_are_incomplete()) {
-		plumb_warn("--strict: calls were missed");
+		plumb_warn("--strict: what was counted is not what happened");
 		return PLUMB_EXIT_JUDGED;
 	}
 	if (run->options.strict && (plumb_cpus_changed() || plumb_cpus_have_lost())) {

@@ -40,6 +40,7 @@ static const char *open_kprobes(const struct plumb_run *run)
 
 const struct plumb_witness plumb_function_witness = {
 	.source = "perf events on kprobes",
+	.misses_ends = true,
 	.open = open_kprobes,
 	.count = plumb_witness_events,
 	.own = plumb_witness_own_events,

@@ -64,6 +64,8 @@ static int open_witness(struct plumb_run *run)
 {
 	if (wanted)
 		why_not = run->tool->witness->open(run);
+	if (why_not)
+		plumb_warn("--verify: no witness: %s", why_not);
 	return 0;
 }
 
@@ -100,7 +102,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static struct comparison compare(void)
+static struct comparison compare(const struct plumb_witness *w)
 {
 	const uint64_t slack = first.slack + last.slack;
 	struct comparison c = {
@@ -110,13 +112,15 @@ static struct comparison compare(void)
 	};
 
 	c.missed = less(c.least, c.seen + slack);
-	c.more = plumb_witness_is_of_threads() ? 0 : less(c.seen, c.most + slack);
+	if (!w->misses_ends || !plumb_witness_is_of_threads())
+		c.more = less(c.seen, c.most + slack);
 	return c;
 }
 
 static void footer(const struct plumb_report *r, FILE *out)
 {
-	const struct comparison c = compare();
+	const struct plumb_witness *w = r->run->tool->witness;
+	const struct comparison c = compare(w);
 	char text[384], counted[64];
 
 	if (!wanted || !r->final)
@@ -131,7 +135,7 @@ static void footer(const struct plumb_report *r, FILE *out)
 	else
 		snprintf(counted, sizeof(counted), "%" PRIu64 " to %" PRIu64, c.least, c.most);
 	snprintf(text, sizeof(text), "witness: %" PRIu64 " of %s %s, as %s count%s", c.seen,
-		 counted, r->run->tool->measure.counted ?: "calls", r->run->tool->witness->source,
+		 counted, r->run->tool->measure.counted ?: "calls", w->source,
 		 c.missed ? ": some were MISSED"
 		 : c.more ? ": they DIFFER"
 			  : "");
@@ -140,7 +144,7 @@ static void footer(const struct plumb_report *r, FILE *out)
 
 static json_t *witness_json(const struct plumb_witness *w)
 {
-	const struct comparison c = compare();
+	const struct comparison c = compare(w);
 
 	if (why_not)
 		return json_pack("{ss}", "none", why_not);
@@ -158,16 +162,19 @@ static void add(const struct plumb_report *r, FILE *out, json_t *json)
 
 static bool is_incomplete(void)
 {
-	return is_there() && compare().missed;
+	const struct comparison c = is_there() ? compare(of->tool->witness) : (struct comparison){};
+
+	return c.missed || c.more;
 }
 
 static void finish(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
-	const struct comparison c = compare();
+	struct comparison c;
 
 	(void)total;
 	if (!is_there())
 		return;
+	c = compare(run->tool->witness);
 	if (c.missed)
 		plumb_warn("--verify: at least %" PRIu64 " were missed: %s count at least %" PRIu64
 			   ", the programs %" PRIu64,
