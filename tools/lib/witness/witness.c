@@ -120,8 +120,8 @@ static struct comparison compare(const struct plumb_witness *w)
 static void footer(const struct plumb_report *r, FILE *out)
 {
 	const struct plumb_witness *w = r->run->tool->witness;
-	const struct comparison c = compare(w);
 	char text[384], counted[64];
+	struct comparison c;
 
 	if (!wanted || !r->final)
 		return;
@@ -130,6 +130,7 @@ static void footer(const struct plumb_report *r, FILE *out)
 		plumb_print_wrapped(text, out);
 		return;
 	}
+	c = compare(w);
 	if (c.least == c.most)
 		snprintf(counted, sizeof(counted), "%" PRIu64, c.most);
 	else
