@@ -135,6 +135,18 @@ filter_changes() {
 	detach changes-cgroup
 }
 
+# Numbers that others get while they are traced.
+filter_reused() {
+	start reused reused
+	read -r child thread <reused.out
+	attach reused-pid -s getppid -b syscall -p "$child,$pid"
+	attach reused-tid -s getppid -b syscall -t "$thread,$pid"
+	attach reused-over -s getppid -b syscall -t "$thread"
+	go reused
+	await 20 has_ended_early reused-over && : >reused-over.early
+	detach reused-pid reused-tid reused-over
+}
+
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	quick=--no-calibrate
@@ -143,6 +155,7 @@ run() {
 	filter_descendants
 	filter_followed
 	filter_changes
+	filter_reused
 }
 
 # captures CLAIM TOOL CALLS - these rows and no other; CALLS is {syscall: count}
@@ -234,6 +247,15 @@ check() {
 	holds "what a process of --follow starts is captured" followed.json \
 		'($last.rows | map(select(.key.comm == "calls").count)) == [1050] and $last.ledger.no_state == 0'
 	holds "... and not without --follow" unfollowed.json '($last.rows | map(select(.key.comm == "calls"))) == []'
+
+	if [ "$(cat reused.status)" = 77 ]; then
+		skip "a number that is used again is not traced" "nobody may ask for a number"
+	else
+		captures "-p: who gets the number of a process that has ended is not traced" reused-pid '{"getppid": 2525}'
+		captures "-t: who gets the number of a thread that has ended is not traced" reused-tid '{"getppid": 1516}'
+		captures "a trace of threads" reused-over '{"getppid": 1013}'
+		is "... ends with them" "$(ls reused-over.early)" reused-over.early
+	fi
 
 	if [ "$(cat named.status)" = 77 ]; then
 		skip "a thread that comes to be selected is" "it takes two CPUs"

@@ -250,13 +250,8 @@ int tp_compaction_ends(struct trace_event_raw_mm_compaction_end *ctx)
 /* Whether the current thread is traced, or the victim is a process that is. */
 static __always_inline bool kill_is_traced(struct task_struct *task, __u32 victim)
 {
-	__u32 i;
-
-	if (filter_thread(task) && filter_entry(task))
+	if ((filter_thread(task) && filter_entry(task)) || filter_lists_pid(victim))
 		return true;
-	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
-		if (plumb_config.pids[i] == victim)
-			return true;
 	return plumb_config.descendants && bpf_map_lookup_elem(&plumb_descendants, &victim);
 }
 

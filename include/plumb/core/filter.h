@@ -7,6 +7,8 @@
 
 /* Opens the processes and cgroups of the options.  Returns 0, or -errno after a message. */
 int plumb_filter_resolve(struct plumb_run *run);
+/* Notes which threads of the options have exited; returns whether there were some and all have. */
+bool plumb_filter_threads_are_over(struct plumb_run *run);
 /* Return whether --comm accepts the name COMM, and the name of this process. */
 bool plumb_filter_takes_name(const struct plumb_options *o, const char comm[PLUMB_COMM_LEN]);
 bool plumb_filter_takes_own_name(const struct plumb_options *o);

@@ -63,12 +63,15 @@ struct plumb_instance {
 	bool kprobe_misses; /* has kprobe or tracepoint programs, whose misses this kernel counts */
 };
 
+#define PLUMB_EXITED UINT64_MAX
+
 struct plumb_run {
 	const struct plumb_tool *tool;
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors of options.cgroups */
 	struct plumb_watched watched[PLUMB_MAX_LIST];
 	int pids[PLUMB_MAX_LIST]; /* pidfds of options.pids; negative: exited */
+	uint64_t tids[PLUMB_MAX_LIST]; /* when those of options.tids began; PLUMB_EXITED */
 	pid_t child;              /* pid of the command; 0: none */
 	int child_status;         /* as of waitpid(); -1: it has not exited */
 	volatile int *child_go;   /* shared with the child, see command.c */

@@ -86,7 +86,7 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 		{"thread_exit", !in->bpf.states, false},
 		{"thread_ends", true, false},
 		{"name_changes", true, false},
-		{"thread_fork", c->descendants, false},
+		{"thread_fork", c->descendants || c->npids || c->ntids, false},
 		{"process_free", c->descendants, false},
 		{"thread_executes", !in->bpf.states, false},
 		{"thread_woken", c->waits && !c->preempt_count, false},

@@ -13,6 +13,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+/* Ns since boot; PLUMB_EXITED: there is no such thread any more, but for its exit status. */
+static uint64_t thread_began(uint32_t tid)
+{
+	uint32_t pid = plumb_thread_process(tid);
+	struct plumb_thread_stat stat;
+
+	if (!pid || plumb_thread_stat(pid, tid, &stat) || strchr("ZX", stat.state))
+		return PLUMB_EXITED;
+	return stat.begun;
+}
+
 int plumb_filter_resolve(struct plumb_run *run)
 {
 	const struct plumb_options *o = &run->options;
@@ -37,9 +48,11 @@ int plumb_filter_resolve(struct plumb_run *run)
 		if (run->pids[i] < 0)
 			return plumb_error(errno, "--pid %u: %s", o->pids[i], strerror(errno));
 	}
-	for (uint32_t i = 0; i < o->n_tids; i++)
-		if (!plumb_thread_process(o->tids[i]))
+	for (uint32_t i = 0; i < o->n_tids; i++) {
+		run->tids[i] = thread_began(o->tids[i]);
+		if (run->tids[i] == PLUMB_EXITED)
 			return plumb_error(ESRCH, "--tid: no thread %u", o->tids[i]);
+	}
 	for (uint32_t i = 0; i < o->n_cgroups; i++) {
 		run->cgroups[i] = plumb_cgroup_open(o->cgroups[i]);
 		if (run->cgroups[i] < 0)
@@ -47,6 +60,19 @@ int plumb_filter_resolve(struct plumb_run *run)
 	}
 	plumb_cgroups_watch(run);
 	return 0;
+}
+
+bool plumb_filter_threads_are_over(struct plumb_run *run)
+{
+	const struct plumb_options *o = &run->options;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < o->n_tids; i++) {
+		if (thread_began(o->tids[i]) != run->tids[i])
+			run->tids[i] = PLUMB_EXITED;
+		left += run->tids[i] != PLUMB_EXITED;
+	}
+	return o->n_tids && !left;
 }
 
 bool plumb_filter_takes_name(const struct plumb_options *o, const char comm[PLUMB_COMM_LEN])

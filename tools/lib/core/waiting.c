@@ -8,6 +8,7 @@
 #include <plumb/core/cgroups.h>
 #include <plumb/core/clock.h>
 #include <plumb/core/command.h>
+#include <plumb/core/filter.h>
 #include <plumb/core/part.h>
 
 /* Of what is polled. */
@@ -70,6 +71,11 @@ static struct timespec *time_left(uint64_t now, uint64_t then, struct timespec *
 	return then ? left : NULL;
 }
 
+static bool has_to_look(const struct plumb_run *run)
+{
+	return run->options.n_cgroups || run->options.n_tids || run->instance.probes.n_each_cpu;
+}
+
 /* At what was named or opened once, and may have gone or come since. */
 static void look(struct loop *loop)
 {
@@ -78,6 +84,10 @@ static void look(struct loop *loop)
 	plumb_cgroups_look(loop->run);
 	if (probes->by)
 		probes->by->look_at_cpus(probes);
+	if (plumb_filter_threads_are_over(loop->run)) {
+		plumb_parts_ended("threads");
+		loop->over = true;
+	}
 	loop->look = plumb_now() + PLUMB_SECOND;
 }
 
@@ -124,8 +134,7 @@ void wait_until(struct loop *loop, uint64_t deadline)
 			loop->over = true;
 			return;
 		}
-		if (now >= loop->look &&
-		    (loop->run->options.n_cgroups || loop->run->instance.probes.n_each_cpu))
+		if (now >= loop->look && has_to_look(loop->run))
 			look(loop);
 		next = plumb_sooner(plumb_sooner(next, loop->look),
 				    plumb_sooner(deadline, loop->records.again));

@@ -157,11 +157,15 @@ bool plumb_threads_each(const struct plumb_run *run, uint64_t deadline,
 	else if (w.descendants >= 0)
 		visit_descendants(&w);
 	else if (o->n_pids)
-		for (uint32_t i = 0; i < o->n_pids; i++)
-			visit_process(&w, o->pids[i]);
+		for (uint32_t i = 0; i < o->n_pids; i++) {
+			if (run->pids[i] >= 0)
+				visit_process(&w, o->pids[i]);
+		}
 	else if (o->n_tids)
-		for (uint32_t i = 0; i < o->n_tids; i++)
-			visit(&w, plumb_thread_process(o->tids[i]), o->tids[i]);
+		for (uint32_t i = 0; i < o->n_tids; i++) {
+			if (run->tids[i] != PLUMB_EXITED)
+				visit(&w, plumb_thread_process(o->tids[i]), o->tids[i]);
+		}
 	else
 		visit_all(&w);
 	return !w.late;

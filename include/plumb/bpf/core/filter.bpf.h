@@ -26,27 +26,36 @@ static __always_inline bool filter_by_id(void)
 	return plumb_config.npids || plumb_config.ntids;
 }
 
+/*
+ * Not 0 for the entries of config's lists of ids whose process or thread has ended, and whose id
+ * another one has now, which is not traced.
+ */
+__u32 plumb_pids_reused[PLUMB_MAX_LIST] = {}, plumb_tids_reused[PLUMB_MAX_LIST] = {};
+
+static __always_inline bool filter_lists_pid(__u32 pid)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
+		if (plumb_config.pids[i] == pid)
+			return !plumb_pids_reused[i];
+	return false;
+}
+
+static __always_inline bool filter_lists_tid(__u32 tid)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
+		if (plumb_config.tids[i] == tid)
+			return !plumb_tids_reused[i];
+	return false;
+}
+
 static __always_inline bool filter_ids(struct task_struct *task)
 {
-	__u32 i, id;
-
-	if (plumb_config.npids) {
-		id = current_pid(task);
-		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
-			if (plumb_config.pids[i] == id)
-				break;
-		if (i == plumb_config.npids)
-			return false;
-	}
-	if (plumb_config.ntids) {
-		id = current_tid(task);
-		for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
-			if (plumb_config.tids[i] == id)
-				break;
-		if (i == plumb_config.ntids)
-			return false;
-	}
-	return true;
+	return (!plumb_config.npids || filter_lists_pid(current_pid(task))) &&
+	       (!plumb_config.ntids || filter_lists_tid(current_tid(task)));
 }
 
 /* With a list of ids, the tool itself need not be excluded. */
@@ -193,16 +202,30 @@ static __always_inline bool filter_entry_as(struct task_struct *task, const __u6
 	return (!filter_by_comm() || filter_comm(comm)) && filter_besides_comm(task);
 }
 
+/* What the lists name was there before: a new process or thread of its id is another one. */
+static __always_inline void filter_reused(__u32 pid, __u32 tid)
+{
+	__u32 i;
+
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.npids; i++)
+		if (plumb_config.pids[i] == tid && pid == tid)
+			plumb_pids_reused[i] = 1;
+	for (i = 0; i < PLUMB_MAX_LIST && i < plumb_config.ntids; i++)
+		if (plumb_config.tids[i] == tid)
+			plumb_tids_reused[i] = 1;
+}
+
 /*
- * Adds a child of a descendant.  The current task at sched_process_fork is the parent.  New threads
- * are ignored, since their tgid is in the map already.
+ * At sched_process_fork, before the child runs; the current task is the parent.  Adds a child of a
+ * descendant.  New threads are not added, since their tgid is in the map already.
  */
 static __always_inline void filter_fork(struct task_struct *task, struct task_struct *child)
 {
-	__u32 parent = current_pid(task), pid = task_pid(child);
+	__u32 parent = current_pid(task), pid = task_pid(child), tid = task_tid(child);
 	__u64 began = BPF_CORE_READ(child, start_time);
 
-	if (!plumb_config.descendants || pid != task_tid(child))
+	filter_reused(pid, tid);
+	if (!plumb_config.descendants || pid != tid)
 		return;
 	if (!bpf_map_lookup_elem(&plumb_descendants, &parent))
 		bpf_map_delete_elem(&plumb_descendants, &pid); /* left by an earlier process */

@@ -8,7 +8,7 @@
 #include <plumb/bpf/core/filter.bpf.h>
 #include <plumb/bpf/key/key.h>
 
-/* These two are loaded only if the descendants of a command are traced. */
+/* Loaded if ids are filtered, or the descendants of a command. */
 SEC("raw_tp/sched_process_fork")
 int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -18,6 +18,7 @@ int thread_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Loaded only if the descendants of a command are traced. */
 SEC("raw_tp/sched_process_free")
 int process_free(struct bpf_raw_tracepoint_args *ctx)
 {
