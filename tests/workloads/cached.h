@@ -6,8 +6,8 @@
 
 #define SYS_CACHESTAT 451 /* include/uapi/asm-generic/unistd.h */
 
-#define SIZE  (8UL << 20)
-#define CALLS 101
+#define SIZE  (4UL << 20)
+#define CALLS 53
 #define PAGES (SIZE / 4096) /* at most */
 
 /* In this order. */
