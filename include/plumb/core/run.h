@@ -70,11 +70,11 @@ struct plumb_run {
 	struct plumb_options options;
 	int cgroups[PLUMB_MAX_LIST]; /* descriptors of options.cgroups */
 	struct plumb_watched watched[PLUMB_MAX_LIST];
-	int pids[PLUMB_MAX_LIST]; /* pidfds of options.pids; negative: exited */
+	int pids[PLUMB_MAX_LIST];      /* pidfds of options.pids; negative: exited */
 	uint64_t tids[PLUMB_MAX_LIST]; /* when those of options.tids began; PLUMB_EXITED */
-	pid_t child;              /* pid of the command; 0: none */
-	int child_status;         /* as of waitpid(); -1: it has not exited */
-	volatile int *child_go;   /* shared with the child, see command.c */
+	pid_t child;                   /* pid of the command; 0: none */
+	int child_status;              /* as of waitpid(); -1: it has not exited */
+	volatile int *child_go;        /* shared with the child, see command.c */
 	struct plumb_instance instance;
 	struct {
 		struct timespec time;
