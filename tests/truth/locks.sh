@@ -180,7 +180,7 @@ check_turns() {
 		evidence "of-$what.json" "of-$what.err" "turns-$what.truth"
 		holds "$what: 8 busy threads: the owner is the thread that had the lock, in at least 99 % of waits longer than 100 us" "of-$what.json" \
 			"$turns"' waits | (map(select(.certain)) | length) as $certain | (map(select(.right)) | length) as $right
-				| if length >= 100 and $certain >= 20 and $right >= length * 0.99 then true
+				| if length >= 100 and $certain >= 5 and $right >= length * 0.99 then true
 					else error("\($right) of \(length), \($certain) certain: \([.[] | select(.right | not) | [.row.key, .turn, .call]][:3])") end' \
 			--slurpfile truth "turns-$what.truth"
 		holds "... no wait is missing" "of-$what.json" \
