@@ -70,6 +70,12 @@ if /usr/bin/python3 -c 'import kubernetes' 2>/dev/null; then
 print(*yaml.safe_load(open(sys.argv[1]))["spec"]["template"]["spec"]["containers"][0]["args"], sep="\n")' containers/daemonset.yaml)
 	build/single/plumb "${arguments[@]}" --check-arguments 2>"$work/err"
 	is "... and its command line is right" "$?:$(<"$work/err")" "0:"
+	# kubectl names the container.
+	is "what kubectl debug adds is what Kubernetes knows" \
+		"$(/usr/bin/python3 tests/package/fits-kubernetes.py V1Container <(echo 'name: debugger' && cat containers/debug.yaml) 2>&1)" ""
+	is "... the privileges of the DaemonSet, and nothing else" "$(/usr/bin/python3 -c 'import sys, yaml
+debug, daemons = (yaml.safe_load(open(name)) for name in sys.argv[1:])
+print(debug == {"securityContext": daemons["spec"]["template"]["spec"]["containers"][0]["securityContext"]})' containers/debug.yaml containers/daemonset.yaml 2>&1)" True
 else
 	skip "the DaemonSet has what Kubernetes knows" "there is no client of Kubernetes for Python"
 fi
