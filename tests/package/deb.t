@@ -72,7 +72,10 @@ is "its fields name the source of what the linker took of an archive" "$(dpkg-de
 is "units, generator, runner and manual of windows are in it" \
 	"$(dpkg-deb -c "$deb" | grep -cE '/(sbin/plumb-window|system/plumb-window@[.](service|timer)|system-generators/plumb-window-generator|man5/plumb-window[.]5[.]gz)$')" 5
 dpkg-deb -x "$deb" "$work/unpacked"
-is "each link of its README leads to a file" "$(leads_nowhere "$work/unpacked/usr/share/doc/plumb-tools")" ""
+documents=$work/unpacked/usr/share/doc/plumb-tools
+is "each link of its README leads to a file" "$(leads_nowhere "$documents")" ""
+is "the page of all examples is in it" "$(page_of_examples "$documents")" "plumb $version"
+is "... and is registered as a document" "$(sed -n 's/^Index: //p' "$work/unpacked/usr/share/doc-base/"*)" "${documents#"$work/unpacked"}/examples.html"
 claim "each program is hardened" scripts/package/hardened "$deb"
 is "no compiler warned" "$(grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$work/out1/deb.log" | sort -u)" ""
 scripts/package/judge "$work"/out1/*.changes >"$work/lintian" 2>&1

@@ -52,7 +52,9 @@ mkdir "$work/root"
 "${root[@]}" -i "$rpm" >"$work/log" 2>&1
 is "it is installed" "$(find "$work/root" -path "$work/root/rpm" -prune -o ! -type d -printf '/%P\n' | sort)" \
 	"$(sort <<<"$listed" | while read -r file; do [[ -d $work/root$file ]] || echo "$file"; done)"
-is "each link of its README leads to a file" "$(leads_nowhere "$work/root$(sed -n 's,/README[.]md$,,p' <<<"$listed")")" ""
+documents=$work/root$(sed -n 's,/README[.]md$,,p' <<<"$listed")
+is "each link of its README leads to a file" "$(leads_nowhere "$documents")" ""
+is "the page of all examples is beside it" "$(page_of_examples "$documents")" "plumb $(sed -nE 's/^VERSION *:= *//p' Makefile)"
 "${root[@]}" -e plumb-tools >"$work/log" 2>&1
 is "and removed: no file is left, and no folder of its own" \
 	"$(find "$work/root" -path "$work/root/rpm" -prune -o \( ! -type d -o -name "*plumb*" \) -printf '/%P\n')" ""

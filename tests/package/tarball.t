@@ -56,6 +56,7 @@ is "and are of all files" "$(find . -type f ! -name SHA256SUMS | wc -l)" "$(wc -
 is "nothing is another user's" "$(tar -tvf "$work/1/$name.tar.xz" --numeric-owner | awk '$2 != "0/0"' | head -n 3)" ""
 
 is "each link of its README leads to a file" "$(leads_nowhere .)" ""
+is "the page of all examples is in it" "$(page_of_examples share/doc/plumb-tools)" "plumb $(sed -nE 's/^VERSION *:= *//p' "$top/Makefile")"
 is "it has the tools that were asked for" "$(find sbin -type f -printf '%f\n' | sort | paste -s -d ' ')" "$made"
 for tool in $made; do
 	is "with manual and completions of $tool" "$(ls "share/man/man8/$tool.8" "share/bash-completion/completions/$tool" \
