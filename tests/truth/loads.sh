@@ -4,7 +4,8 @@
 # loaded and attached, and end with a whole report.
 
 # What each traces, beside a command that makes 23 calls.
-arguments='cpu-profile
+arguments='cache-hit
+cpu-profile
 event-rate page-faults
 file-io-breakdown
 offcpu-time --wakers
@@ -18,7 +19,8 @@ syscall-count -s getppid
 syscall-count -s getppid -b fd
 syscall-latency -s getppid --split --who
 syscall-latency -s getppid --split -b syscall,fd
-syscall-slower -s getppid --stacks --wakers 1ns'
+syscall-slower -s getppid --stacks --wakers 1ns
+usdt-latency usdt:/tests/usdt:app:slow_begin usdt:/tests/usdt:app:slow_end'
 
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool

@@ -269,13 +269,12 @@ static __always_inline bool function_pop_from(struct function_thread *t, struct 
 					      const __u64 *args)
 {
 	struct plumb_frame f;
-	__u64 off[PLUMB_FRAME_PARTS] = {};
 	__u32 stale, i;
 
 	if (!t)
 		return false;
 	if (plumb_config.off_cpu)
-		now = function_now(t, off);
+		now = function_now(t, c->off);
 	if (!frame_pop(t, call_target(c), place, &f, &stale)) {
 		if (!t->deeper)
 			return false;
@@ -290,7 +289,7 @@ static __always_inline bool function_pop_from(struct function_thread *t, struct 
 	c->ended = now;
 	c->on_cpu = c->ns;
 	for (i = 0; plumb_config.off_cpu && i < PLUMB_FRAME_PARTS; i++) {
-		c->off[i] = off[i] - f.off[i];
+		c->off[i] -= f.off[i];
 		/* Clocks of CPUs can differ a little. */
 		if (c->off[i] > c->on_cpu)
 			c->off[i] = c->on_cpu;
