@@ -55,6 +55,8 @@ for page in build/man/*.8; do
 	like "... it leads to plumb(7)" "$(sed -n '/^SEE ALSO$/,$p' "$source")" '[*]plumb[*][*].*[(]7'
 	is "... and to pages that exist" "$(leads_nowhere "$source")" ""
 done
+is "the table of privileges has every tool" "$(sed -nE '/^ +TOOL /,/^$/s/^ +([a-z-]+) .*/\1/p' tools/lib/manual/privileges.rst | sort)" \
+	"$(find tools -mindepth 1 -maxdepth 1 -type d ! -name lib -printf '%f\n' | sort)"
 is "plumb(7) leads to pages that exist" "$(leads_nowhere tools/lib/manual/plumb.7.rst)" ""
 claim "plumb(7) has at most 260 lines" test "$(rendered build/man/plumb.7 | wc -l)" -le 260
 done_testing

@@ -53,8 +53,12 @@ run() {
 		least file-io-breakdown -- $calls
 		least block-io-latency -- $calls
 		least slab-latency -- $calls
-		least skb-alloc -- sends 127.0.0.1,23,10
-		least tcp-sendmsg-lat -- sends 127.0.0.1,23,10
+		for tool in cache-hit futex-latency irq-latency lock-latency process-life reclaim-latency request-latency wall-time; do
+			least "$tool" -- $calls
+		done
+		for tool in skb-alloc tcp-accept-latency tcp-connect-latency tcp-retransmits tcp-sendmsg-lat; do
+			least "$tool" -- sends 127.0.0.1,23,10
+		done
 		least func-latency write_null -- callpaths 23 1009
 		least func-count write_null -- callpaths 23 1009
 		least func-stack write_null -- callpaths 23 1009
