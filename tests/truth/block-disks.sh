@@ -192,7 +192,7 @@ run() {
 	journal
 	scsi_disk
 	beyond
-	attach all --max-keys=1024 -b disk,part,op,flags,errno,comm,tid,cgroup,stage
+	attach all --verify --max-keys=1024 -b disk,part,op,flags,errno,comm,tid,cgroup,stage
 	attached
 	cat /sys/block/*/stat >before
 	detach ends
@@ -380,4 +380,6 @@ check() {
 	# On 7.3 the command by which scsi_debug aborts another one ends without an event.
 	of_all "nothing is lost, or left" '($last.ledger | (.lost // .lost_at_least) == 0) and $last.ledger.missed == 0
 		and all($last.in_flight[]; .request | test("^- driver "))'
+	of_all "--verify: the statistics of the disks count as many" '$last.witness
+		| .missed == 0 and .more == 0 and .least > 10000 and (.seen - .least | fabs) < 30'
 }

@@ -27,10 +27,10 @@ count_requests() {
 	start_loop counted file none 8192 5 37 23 7 || return
 	attach by-thread -b disk,op,tid,comm,size -p "$pid"
 	attach stages -b op,stage,tid -p "$pid"
-	attach one-thread -b op,comm -t "$(tid_of "$pid" blocks-3)"
+	attach one-thread --verify -b op,comm -t "$(tid_of "$pid" blocks-3)"
 	attach one-name -b op,pid -c blocks-2
 	attach by-flags -b op,flags,part,errno -p "$pid"
-	attach machine -b disk,pid,op
+	attach machine --verify -b disk,pid,op
 	sleep 1000 &
 	started="$started $!"
 	attach other -p $!
@@ -66,8 +66,12 @@ one_by_one() {
 scheduled() {
 	start_loop scheduled file mq-deadline 4096 16 31 13 0 || return
 	attach scheduled -b tid,op -p "$pid"
+	attach uncounted --verify --strict
+	attached
+	echo 0 >"/sys/block/$(cat scheduled.disk)/queue/iostats"
 	go_to_done scheduled
-	detach scheduled
+	echo 1 >"/sys/block/$(cat scheduled.disk)/queue/iostats"
+	detach scheduled uncounted
 	end scheduled
 }
 
@@ -161,6 +165,9 @@ check_counts() {
 	holds "... and what the disk below does for it is another's" machine.json '
 		[$last.rows[] | select(.key.disk != $disk and .key.pid == $truth[0].pid)] == []' \
 		--slurpfile truth counted.truth --arg disk "$(cat counted.disk)"
+	holds "--verify: the statistics of the disks count as many" machine.json '
+		$last.witness | .missed == 0 and .more == 0 and .least >= 335 and .seen >= 335 and (.seen - .least | fabs) < 20'
+	holds "... and those of threads not" one-thread.json '$last.witness.none | test("by thread")'
 	# Of 335 one thread has 67. Where programs can be preempted, a completion may not be seen.
 	evidence one-thread.json machine.json
 	holds "-t: the requests of the same disk by others are counted" one-thread.json '$last.others >= 200'
@@ -242,6 +249,10 @@ check() {
 			'$last.bypassed == 0 or (($last.kernel | test("^5[.]10")) and $last.bypassed == 16 * 31)'
 		within "... and takes" scheduled.json scheduled.truth
 		sound "with a scheduler" scheduled.json
+		evidence uncounted.json uncounted.err
+		holds "--verify: requests that a disk does not count are told" uncounted.json \
+			'$last.witness | .missed == 0 and .more > 600 and .more <= 16 * (31 + 13)'
+		is "... --strict: an error" "$(cat uncounted.status)" 3
 	fi
 	if [ -e failing.skip ]; then
 		skip "requests that fail" "$(cat failing.skip)"

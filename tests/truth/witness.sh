@@ -20,6 +20,8 @@ run() {
 	# 8 threads; others begin and end while all are traced.
 	start process contend 8 20011 getppid
 	attach process-count --verify -s getppid -p "$pid"
+	program=syscall-slower
+	traced slower 1000s --verify -s getppid -- calls 10007 getppid
 	program=runq-latency
 	attach turns --verify -p "$pid"
 	attach all-turns --verify
@@ -48,6 +50,7 @@ agree() {
 
 check() {
 	agree command '[$w.least, $w.most, $w.seen] == [10007, 10007, 10007]'
+	agree slower '[$w.least, $w.most, $w.seen] == [10007, 10007, 10007]'
 	agree several '[$w.least, $w.most, $w.seen] == [1006, 1006, 1006]'
 	agree tree '$w.least >= 1512 and $w.least == $w.most and $w.seen == $w.least'
 	agree count '$w.least == $w.most and $w.seen == $last.ledger.recorded'

@@ -307,6 +307,8 @@ static __always_inline void completed(struct block_request *s, struct request *r
 		adopt_flush(s, rq);
 	if (!s->scheduled)
 		count(bypassed);
+	if (s->op == BLOCK_DRIVER)
+		count(driver);
 	if (filter_rejects_threads())
 		count_of_disk(rq, true);
 	if (disk && names_disk())
@@ -331,6 +333,8 @@ static __noinline void unknown_ends(struct request *rq, __u32 bytes, __u32 copy)
 		count_of_disk(rq, false);
 	else
 		ledger_count(bpf_get_smp_processor_id(), unmatched);
+	if ((rq->cmd_flags & REQ_OP_MASK) >= 32)
+		count(driver);
 }
 
 PROGRAM_COPIES(request_completed, "tp_btf/block_rq_complete")
@@ -355,6 +359,8 @@ PROGRAM_COPIES(request_completed, "tp_btf/block_rq_complete")
 	}
 	if (!s->rejected)
 		completed(s, rq);
+	else
+		count(own);
 	forget(s);
 	return 0;
 }

@@ -172,6 +172,7 @@ static struct plumb_tool tool = {
 	.view.footer = block_counts_print,
 	.view.report_json = block_counts_json,
 	.overhead.traced = "a traced request",
+	.witness = &block_witness,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,

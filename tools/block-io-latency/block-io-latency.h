@@ -89,7 +89,8 @@ struct block_counts {
 	__u64 merged;   /* requests that became part of another */
 	__u64 bios;     /* bios that became part of a request that existed */
 	__u64 passed;   /* recorded bios that ended without a request of their disk */
-	__u64 pad[2];
+	__u64 own;      /* requests of the tool that ended */
+	__u64 driver;   /* commands for the driver that ended */
 };
 _Static_assert(sizeof(struct block_counts) == 64, "one cache line a CPU");
 

@@ -93,13 +93,13 @@ const struct plumb_field block_fields[BLOCK_N_FIELDS] = {
 
 static const struct bpf_object *used;
 
-static bool selects; /* not all threads */
+bool block_selects;
 static bool stages;
 
 bool block_requests_of(const struct plumb_options *o, bool slower)
 {
 	stages = slower || o->by & BLOCK_BY_STAGE;
-	selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
+	block_selects = o->n_pids || o->n_tids || o->n_comms_typed || o->n_cgroups || o->command;
 	return stages;
 }
 
@@ -283,14 +283,14 @@ static bool is_seen(size_t counter)
 	       (p && bpf_program__autoload(p));
 }
 
-static uint64_t value_of(size_t counter)
+uint64_t block_counted(size_t member)
 {
 	size_t size;
 	const char *counts = plumb_states_variable(used, "block_counts", &size);
 	uint64_t sum = 0;
 
 	for (size_t at = 0; counts && at < size; at += sizeof(struct block_counts))
-		sum += *(const uint64_t *)(counts + at + counters[counter].at);
+		sum += *(const uint64_t *)(counts + at + member);
 	return sum;
 }
 
@@ -320,7 +320,7 @@ static uint64_t of_others(void)
 
 static void print_others(FILE *out)
 {
-	const uint64_t n = selects ? of_others() : 0;
+	const uint64_t n = block_selects ? of_others() : 0;
 	char text[256];
 
 	if (!n)
@@ -340,10 +340,10 @@ void block_counts_print(FILE *out)
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]) && n < sizeof(text); i++) {
-		if (!is_seen(i) || !(value_of(i) || plumb_verbosity))
+		if (!is_seen(i) || !(block_counted(counters[i].at) || plumb_verbosity))
 			continue;
-		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", between, value_of(i),
-			      counters[i].text);
+		n += snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %s", between,
+			      block_counted(counters[i].at), counters[i].text);
 		between = ",";
 	}
 	if (n)
@@ -355,6 +355,8 @@ void block_counts_json(json_t *json, const struct plumb_report *r)
 {
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		json_object_set_new(json, counters[i].json,
-				    is_seen(i) ? plumb_json_u64(value_of(i)) : json_null());
-	json_object_set_new(json, "others", selects ? plumb_json_u64(of_others()) : json_null());
+				    is_seen(i) ? plumb_json_u64(block_counted(counters[i].at))
+					       : json_null());
+	json_object_set_new(json, "others",
+			    block_selects ? plumb_json_u64(of_others()) : json_null());
 }

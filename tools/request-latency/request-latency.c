@@ -37,7 +37,7 @@ static void complete(struct plumb_options *o)
 	if (calls)
 		request_unseen = 0;
 	if (perfetto.path && !slower.asked)
-		plumb_usage_error("--perfetto takes --slower: 0ns is all requests");
+		plumb_usage_error("--perfetto takes --slower: 0 is all requests");
 	if (plumb_picture_check(&perfetto, o->check_only))
 		exit(PLUMB_EXIT_FAILED);
 	request_kept.asked = perfetto.path;

@@ -43,14 +43,8 @@ static int open_tail(struct plumb_bpf *bpf, bool calibration)
 	*bpf = PLUMB_BPF_OF(skel, "sched_switch", "cpu-clock");
 	plumb_fds_configure(bpf, (uint8_t *)skel->rodata->fd_arguments,
 			    (int32_t *)skel->rodata->fd_connects, calibration);
-	if (calibration) {
-		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
-	} else {
-		bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
-		bpf->cpus_left = skel->bss->plumb_cpus_left;
-		plumb_tail.undecided = &skel->bss->tail_undecided;
-	}
-	return plumb_tail_configure(bpf);
+	return plumb_tail_configure(bpf, calibration, &skel->rodata->syscall_config,
+				    skel->bss->plumb_cpus_left, &skel->bss->tail_undecided);
 }
 
 static void complete(struct plumb_options *o)

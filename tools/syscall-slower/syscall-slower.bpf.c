@@ -37,8 +37,8 @@ struct where {
 #include <plumb/bpf/block/file-disk.bpf.h>
 #include "described.bpf.h"
 #include "waits.bpf.h"
+#include "longest.bpf.h"
 
-const volatile __u32 with_stacks = 0;
 const volatile __u64 slower_min_ns = 0;
 
 static __always_inline void split_begins(struct call_thread *t)
@@ -66,45 +66,22 @@ __noinline int waits_for_disk(__u64 file)
 static __always_inline void split_leaves(struct bpf_raw_tracepoint_args *ctx, struct call_thread *t,
 					 struct task_struct *task)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), tgid;
-
 	described_note(t, task);
 	if (!t->preempted && t->own.held[0])
 		waits_for_disk(t->own.held[0]);
-	if (t->preempted)
-		waker_preempter(&t->own.taken_by, task, (struct task_struct *)ctx->args[2]);
-	if (!with_stacks)
-		return;
-	t->own.kernel = stack_number(ctx, 0, cpu);
-	t->own.user = stack_user(ctx, task, cpu, &tgid);
+	longest_leaves(ctx, t, task);
 }
 
 static __always_inline void split_was_offcpu(struct call_thread *t, __u64 off_cpu, __u64 waited,
 					     const struct sched_stay *stay)
 {
-	struct where *w = &t->own;
-
 	/* It can have been woken before it had left. */
 	if (disk_waiting > 0)
 		disk_wait_ends(bpf_get_current_task(), bpf_ktime_get_ns());
 	if (t->preempted || waited)
 		waits_begin(t);
 	split_meanwhile(t, off_cpu, waited, stay);
-	if (t->preempted && off_cpu > w->lacked) {
-		w->lacked = off_cpu;
-		w->preempted_by = w->taken_by;
-		waker_had_cpu(&w->preempted_by, t->cpu, stay->began - off_cpu, stay->began);
-	} else if (!t->preempted && off_cpu > w->slept) {
-		w->slept = off_cpu;
-		w->woken_by = stay->waker;
-	}
-	if (!with_stacks || off_cpu < w->longest)
-		return;
-	w->longest = off_cpu;
-	w->longest_wait = waited;
-	w->preempted = t->preempted;
-	w->longest_kernel = w->kernel;
-	w->longest_user = w->user;
+	longest_was_offcpu(t, off_cpu, waited, stay);
 }
 
 /* There are no rows. */
@@ -132,11 +109,6 @@ static __always_inline __u32 timing_slot(struct call_thread *t, struct task_stru
 	return 0;
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* set by the loader */
-} slow_calls SEC(".maps");
-
 /* The call of T took NS.  Not a part of describe(): together they would need too much stack. */
 static __noinline int split_ended(struct call_thread *t, __u64 ns)
 {
@@ -152,7 +124,6 @@ static __noinline int describe(struct slow_call *s, const struct timing_call *c,
 	static const struct slow_call empty;
 	struct task_struct *task = current_task();
 	struct pt_regs *regs;
-	int i;
 
 	if (!s || !c)
 		return 0;
@@ -174,24 +145,11 @@ static __noinline int describe(struct slow_call *s, const struct timing_call *c,
 	}
 	if (!t)
 		return 0;
-	for (i = 0; i < PLUMB_PARTS; i++)
-		s->off[i] = t->off[i];
+	longest_describe(s, t);
 	if (t->own.asked_known) {
 		s->asked[0] = t->own.asked[0];
 		s->asked[1] = t->own.asked[1];
 		s->asked_known = 1;
-	}
-	if (t->own.slept)
-		s->woken_by = t->own.woken_by;
-	if (t->own.lacked)
-		s->preempted_by = t->own.preempted_by;
-	s->kernel = s->user = PLUMB_NO_STACK;
-	if (with_stacks && t->own.longest) {
-		s->longest = t->own.longest;
-		s->longest_wait = t->own.longest_wait;
-		s->preempted = t->own.preempted;
-		s->kernel = t->own.longest_kernel;
-		s->user = t->own.longest_user;
 	}
 	return 0;
 }

@@ -68,24 +68,18 @@ static int open_tail(struct plumb_bpf *bpf, bool calibration)
 	bpf->config->wakers = wakers ? PLUMB_WAKERS_STACKS : PLUMB_WAKERS_NAMES;
 	*(uint32_t *)&skel->rodata->with_stacks = stacks;
 	bpf_map__set_max_entries(skel->maps.slow_calls, buffer);
-	if (calibration) {
-		((struct syscall_config *)&skel->rodata->syscall_config)->min_ns = UINT64_MAX;
-	} else {
-		bpf->syscalls = (struct syscall_config *)&skel->rodata->syscall_config;
-		bpf->cpus_left = skel->bss->plumb_cpus_left;
-		plumb_tail.undecided = &skel->bss->tail_undecided;
-	}
-	return plumb_tail_configure(bpf);
+	return plumb_tail_configure(bpf, calibration, &skel->rodata->syscall_config,
+				    skel->bss->plumb_cpus_left, &skel->bss->tail_undecided);
 }
 
 static void complete(struct plumb_options *o)
 {
 	static const uint32_t unseen = 1U << PLUMB_IRQ | 1U << PLUMB_RETURN; /* with --tail */
 
-	if (!has_min && !plumb_tail.min_ns)
+	if (!has_min && !plumb_tail.given)
 		plumb_usage_error("no MIN: syscall-slower 10ms prints calls of 10 ms and more, "
-				  "0ns all calls");
-	if (has_min && plumb_tail.min_ns)
+				  "0 all calls");
+	if (has_min && plumb_tail.given)
 		plumb_usage_error("--tail=TIME takes the place of MIN");
 	plumb_tail_complete(&tool, o, open_tail);
 	if (plumb_tail.min_ns) {
@@ -225,6 +219,7 @@ static struct plumb_tool tool = {
 	.view.save = save,
 	.overhead.syscalls = true,
 	.overhead.traced = "a call of less than MIN",
+	.witness = &plumb_syscall_witness,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle.prepare = prepare,

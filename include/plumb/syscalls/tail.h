@@ -8,8 +8,7 @@
 /* The option, and what it was given. */
 struct plumb_tail {
 	__u64 min_ns; /* 0: it was not given */
-	/* tail_undecided of the programs, which the tool sets in open(); NULL: none. */
-	const __u64 *undecided;
+	bool given;
 };
 extern struct plumb_tail plumb_tail;
 
@@ -18,7 +17,7 @@ extern struct plumb_tail plumb_tail;
 		"tail", 0, "TIME",                                                                 \
 			"calls of at least TIME, without programs at calls: the least and the "    \
 			"most that they took",                                                     \
-			30, .time = &plumb_tail.min_ns                                             \
+			30, .time = &plumb_tail.min_ns, .given = &plumb_tail.given                 \
 	}
 
 /*
@@ -28,6 +27,10 @@ extern struct plumb_tail plumb_tail;
 void plumb_tail_complete(struct plumb_tool *tool, struct plumb_options *o,
 			 int (*open)(struct plumb_bpf *bpf, bool calibration));
 
-/* In OPEN, after all else: 0 or -errno, after a message if this kernel does not show what it takes.
+/*
+ * In OPEN, after all else, with the programs' syscall_config, plumb_cpus_left and tail_undecided: 0
+ * or -errno, after a message if this kernel does not show what it takes.
  */
-int plumb_tail_configure(struct plumb_bpf *bpf);
+int plumb_tail_configure(struct plumb_bpf *bpf, bool calibration,
+			 const volatile struct syscall_config *config, __u8 *cpus_left,
+			 const __u64 *undecided);

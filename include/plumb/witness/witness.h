@@ -16,7 +16,8 @@ struct perf_event_attr;
 struct plumb_run;
 
 struct plumb_witness {
-	const char *source; /* what counts: "perf events sys_enter" */
+	const char *source;  /* what counts: "perf events sys_enter" */
+	const char *counted; /* "requests"; NULL: measure.counted, or calls */
 	/* In processes and threads it misses what a thread does once it is ending. */
 	bool misses_ends;
 	/*
@@ -28,6 +29,10 @@ struct plumb_witness {
 	uint64_t (*count)(void);
 	uint64_t (*own)(void);
 	uint64_t (*seen)(const struct plumb_run *run);
+	/* NULL: none. How many so far only one of both may have counted. */
+	uint64_t (*unsure)(void);
+	/* NULL: none. After the last reading: why the witness's numbers say nothing, or NULL. */
+	const char *(*doubt)(void);
 };
 
 /* --- perf-events.c: perf events that only count --- */

@@ -29,6 +29,7 @@
 #define NS_A_SECOND 1000000000
 
 struct plumb_tail plumb_tail;
+static const __u64 *undecided; /* tail_undecided of the programs */
 
 static const char *const programs[] = {"tail_leaves", NULL};
 static const char *const ticking[] = {"tail_ticks", NULL};
@@ -127,10 +128,20 @@ static int attach(const struct plumb_bpf *bpf, struct plumb_probes *probes, char
 				   size);
 }
 
-int plumb_tail_configure(struct plumb_bpf *bpf)
+int plumb_tail_configure(struct plumb_bpf *bpf, bool calibration,
+			 const volatile struct syscall_config *config, __u8 *cpus_left,
+			 const __u64 *of)
 {
+	struct syscall_config *selection = (struct syscall_config *)config;
 	__u32 id;
 
+	if (calibration) {
+		selection->min_ns = UINT64_MAX;
+	} else {
+		bpf->syscalls = selection;
+		bpf->cpus_left = cpus_left;
+		undecided = of;
+	}
 	bpf->copied = ticking;
 	bpf->attach = attach;
 #if defined(__x86_64__)
@@ -151,7 +162,7 @@ static void footer(FILE *out)
 
 	plumb_format_time(plumb_tail.min_ns, PLUMB_AUTO, text, sizeof(text));
 	fprintf(out, "tail: calls that took at least %s; of others %llu may have taken as much\n",
-		text, (unsigned long long)*plumb_tail.undecided);
+		text, (unsigned long long)*undecided);
 }
 
 static void add_json(json_t *json, const struct plumb_report *r)
@@ -160,8 +171,7 @@ static void add_json(json_t *json, const struct plumb_report *r)
 
 	(void)r;
 	tail = json_pack("{s:o, s:o, s:o}", "at_least", plumb_json_u64(plumb_tail.min_ns), "tick",
-			 plumb_json_u64(ns_apart()), "undecided",
-			 plumb_json_u64(*plumb_tail.undecided));
+			 plumb_json_u64(ns_apart()), "undecided", plumb_json_u64(*undecided));
 	json_object_set_new(json, "tail", tail);
 }
 
@@ -176,7 +186,7 @@ static const struct plumb_witness no_witness = {.open = open_witness};
 void plumb_tail_complete(struct plumb_tool *tool, struct plumb_options *o,
 			 int (*open)(struct plumb_bpf *bpf, bool calibration))
 {
-	if (!plumb_tail.min_ns)
+	if (!plumb_tail.given)
 		return;
 	if (plumb_tail.min_ns < LEAST)
 		plumb_usage_error("--tail is at least 1ms");

@@ -40,10 +40,11 @@ static const char *open_events(const struct plumb_run *run)
 			   : plumb_witness_tracepoint(run, "raw_syscalls", "sys_enter", NULL);
 }
 
-/* A tool that only counts has calls in its rows when they begin. */
+/* A tool that only counts, and lists none in flight, has calls in its rows when they begin. */
 static uint64_t seen(const struct plumb_run *run)
 {
-	return run->tool->measure.kind == PLUMB_COUNTS && !(run->options.by & PLUMB_BY_ERRNO)
+	return run->tool->measure.kind == PLUMB_COUNTS && !run->tool->inflight &&
+			       !(run->options.by & PLUMB_BY_ERRNO)
 		       ? plumb_witness_recorded(run)
 		       : plumb_witness_began(run);
 }

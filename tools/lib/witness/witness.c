@@ -57,6 +57,7 @@ static struct reading read_now(const struct plumb_run *run)
 	r.seen = w->seen(run);
 	own = w->own();
 	r.high = w->count() - own;
+	r.slack += w->unsure ? w->unsure() : 0;
 	return r;
 }
 
@@ -85,8 +86,11 @@ static void begin(struct plumb_run *run)
 
 static int end(void)
 {
-	if (is_there() && of)
-		last = read_now(of);
+	if (!is_there() || !of)
+		return 0;
+	last = read_now(of);
+	if (of->tool->witness->doubt)
+		why_not = of->tool->witness->doubt();
 	return 0;
 }
 
@@ -136,7 +140,7 @@ static void footer(const struct plumb_report *r, FILE *out)
 	else
 		snprintf(counted, sizeof(counted), "%" PRIu64 " to %" PRIu64, c.least, c.most);
 	snprintf(text, sizeof(text), "witness: %" PRIu64 " of %s %s, as %s count%s", c.seen,
-		 counted, r->run->tool->measure.counted ?: "calls", w->source,
+		 counted, w->counted ?: r->run->tool->measure.counted ?: "calls", w->source,
 		 c.missed ? ": some were MISSED"
 		 : c.more ? ": they DIFFER"
 			  : "");
