@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <plumb/core/collect.h>
 #include <plumb/core/run.h>
-#include <plumb/core/verdict.h>
 #include <plumb/witness/witness.h>
 
 #include "requests.h"
@@ -117,17 +115,13 @@ static uint64_t commands(void)
 	return block_counted(offsetof(struct block_counts, driver));
 }
 
-/* All that ended; of those for which there was no room the beginning is not known. */
+/* What found no room when it began is unmatched when it ends. */
 static uint64_t seen(const struct plumb_run *run)
 {
-	struct plumb_snapshot snap = {};
-	const struct plumb_ledger *l = &snap.ledger;
-	uint64_t n = 0;
+	uint64_t n = plumb_witness_recorded(run);
 
-	if (!plumb_collect(run, &snap))
-		n = plumb_ledger_judge(&snap).recorded + l->filtered_at_exit + l->dropped +
-		    l->unmatched;
-	plumb_snapshot_free(&snap);
+	for (size_t i = 0; i < PLUMB_LEDGERS; i++)
+		n -= run->instance.bpf.ledgers[i].no_state;
 	return n + block_counted(offsetof(struct block_counts, own)) -
 	       block_counted(offsetof(struct block_counts, passed)) - commands();
 }

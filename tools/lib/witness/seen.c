@@ -22,7 +22,7 @@ uint64_t plumb_witness_recorded(const struct plumb_run *run)
 
 	if (!plumb_collect(run, &snap))
 		n = plumb_ledger_judge(&snap).recorded + snap.ledger.no_state +
-		    snap.ledger.filtered_at_exit + snap.ledger.unmatched;
+		    snap.ledger.filtered_at_exit + snap.ledger.dropped + snap.ledger.unmatched;
 	plumb_snapshot_free(&snap);
 	return n;
 }
