@@ -65,6 +65,7 @@ worst=$(for host in a b c d e; do
 	"$bin/$tool" -j -b none "$work/$host.json" | jq -r '"\(.rows[0].percentiles["99"]) '"$host"'"'
 done | sort -n -r | awk '{ print $2 }' | paste -s -d ' ')
 is "the slowest host is the first" "$(awk 'NR > 1 && NR < 7 { print $1 }' "$out" | paste -s -d ' ')" "$worst"
+is "--sort=help lists the columns" "$("$bin/hist-merge" --sort=help | paste -s -d ' ')" "calls errors total mean max p99, or another percentile"
 run_bare "$tool" --sort=p0 "$work/a.json"
 refused "a column that is none" 2 "$tool" "--sort: calls, errors, total, mean, max or a percentile, as in p99: p0"
 

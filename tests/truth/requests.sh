@@ -171,6 +171,8 @@ check() {
 		'($last.rows | map({(.key.comm): .count}) | add) == {"r-tcp": 8, "r-unix": 9} and $last.ledger.unmatched == 2 and $last.ledger.lost == 0'
 	holds "... but those in flight, with a reply and without" before.json \
 		'[$last.in_flight[] | [.comm, .state]] | sort == [["r-tcp", "replied"], ["r-unix", "read"]]'
+	holds "... as long as the reply took" before.json \
+		'($last.in_flight[] | select(.state == "replied").age_ns) < 60000000 and ($last.in_flight[] | select(.state == "read").age_ns) > 100000000'
 	holds "... of which the ledger says so" before.json '$last.ledger.in_flight == 2'
 	clocks crowded crowd r-late
 	check_quota

@@ -83,6 +83,7 @@ uint32_t request_unseen = 1U << REQUEST_KERNEL;
 /* For their names; plumb_flight.what is an index. */
 static struct plumb_elements listed;
 
+/* A reply that was sent can be a part of it, until data arrive again. */
 static void read_sockets(const struct plumb_run *run, struct plumb_flights *to)
 {
 	int map = bpf_object__find_map_fd_by_name(run->instance.bpf.object, "request_sockets");
@@ -93,7 +94,8 @@ static void read_sockets(const struct plumb_run *run, struct plumb_flights *to)
 	for (size_t i = 0; i < listed.n; i++)
 		if (s[i].read && !s[i].rejected && s[i].known)
 			plumb_flights_add(to, &PLUMB_FLIGHT(s[i].pid, s[i].tid, .start = s[i].first,
-							    .what = i));
+							    .end = s[i].mixed ? 0 : s[i].sent,
+							    .comm = s[i].comm, .what = i));
 }
 
 static const struct request_socket *socket_of(const struct plumb_flight *f)

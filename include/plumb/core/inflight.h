@@ -26,6 +26,7 @@ struct plumb_flight {
 	bool hidden;          /* the kernel does not let this user see where the thread is */
 	uint64_t runs;        /* how often the thread got a CPU, if its state is not conclusive */
 	uint64_t own;         /* the tool's */
+	const char *comm;     /* of PLUMB_COMM_LEN bytes; NULL: as /proc says now */
 };
 
 struct plumb_flights {

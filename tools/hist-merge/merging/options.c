@@ -25,6 +25,12 @@ static void set_sort(const char *option, const char *text, struct plumb_options 
 			by->column = i;
 			return;
 		}
+	if (!strcmp(text, "help")) {
+		for (size_t i = SORT_CALLS; i < sizeof(columns) / sizeof(columns[0]); i++)
+			puts(columns[i]);
+		puts("p99, or another percentile");
+		exit(plumb_close_stdout(0));
+	}
 	by->column = SORT_PERCENTILE;
 	if (*text != 'p' || plumb_parse_fixed(text + 1, 6, 1, 100 * PLUMB_PERCENT, &by->p))
 		plumb_usage_error("%s: calls, errors, total, mean, max or a percentile, as in p99: "

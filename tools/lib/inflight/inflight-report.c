@@ -78,7 +78,10 @@ static void name_thread(const struct plumb_flight *one, char comm[PLUMB_ESCAPED]
 {
 	char bytes[PLUMB_COMM_LEN];
 
-	plumb_thread_comm(one->pid, one->tid, bytes);
+	if (one->comm)
+		snprintf(bytes, sizeof(bytes), "%s", one->comm);
+	else
+		plumb_thread_comm(one->pid, one->tid, bytes);
 	plumb_escape(comm, bytes, PLUMB_ESCAPED);
 }
 
