@@ -82,14 +82,16 @@ static void serve_dozing(int fd)
 
 static _Atomic bool holds;
 
-/* It reads, and does not reply once it is told so. */
+/* It reads, and once it is told so does not reply, and has another name then. */
 static void serve_holding(int fd)
 {
 	for (struct sample *s = samples[0]; take(fd, SIZE, 0); s++) {
-		if (holds)
-			progress = 1;
-		else
+		if (!holds) {
 			give(fd, s);
+			continue;
+		}
+		prctl(PR_SET_NAME, "r-held");
+		progress = 1;
 	}
 }
 
