@@ -14,7 +14,7 @@ cases() {
 	syscall-latency+intervals getppid 60013 0.05 --verify -s getppid -b tid,syscall ::
 	syscall-count     getppid  1009 --verify -s getppid :: tracepoint raw_tracepoint
 	syscall-slower    getppid  1009 1ns --verify -s getppid :: tracepoint raw_tracepoint
-	syscall-breakdown getppid  1009 -s getppid :: tracepoint raw_tracepoint
+	syscall-breakdown getppid  1009 --verify -s getppid :: tracepoint raw_tracepoint
 	file-latency      pread    1009 --op=read :: fsession fentry kprobe.session kprobe.multi kprobe raw_tracepoint
 	func-latency      lseek    1009 --verify null_lseek :: fsession.multi kprobe.session kprobe.multi fsession fentry kprobe
 	func-count        lseek    1009 null_lseek :: fentry.multi kprobe.multi fentry kprobe

@@ -22,6 +22,8 @@ run() {
 	attach process-count --verify -s getppid -p "$pid"
 	program=syscall-slower
 	traced slower 1000s --verify -s getppid -- calls 10007 getppid
+	program=syscall-breakdown
+	traced breakdown --verify -s getppid -- calls 10007 getppid
 	program=runq-latency
 	attach turns --verify -p "$pid"
 	attach all-turns --verify
@@ -51,6 +53,7 @@ agree() {
 check() {
 	agree command '[$w.least, $w.most, $w.seen] == [10007, 10007, 10007]'
 	agree slower '[$w.least, $w.most, $w.seen] == [10007, 10007, 10007]'
+	agree breakdown '[$w.least, $w.most, $w.seen] == [10007, 10007, 10007]'
 	agree several '[$w.least, $w.most, $w.seen] == [1006, 1006, 1006]'
 	agree tree '$w.least >= 1512 and $w.least == $w.most and $w.seen == $w.least'
 	agree count '$w.least == $w.most and $w.seen == $last.ledger.recorded'

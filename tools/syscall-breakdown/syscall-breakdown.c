@@ -264,6 +264,7 @@ static struct plumb_tool tool = {
 	.view.report_json = add_json,
 	.view.json_of_rows = true,
 	.overhead.syscalls = true,
+	.witness = &plumb_syscall_witness,
 	.mechanisms.list = mechanisms,
 	.mechanisms.n = sizeof(mechanisms) / sizeof(mechanisms[0]),
 	.lifecycle = {.reports_first = true, .tick = tick},

@@ -40,10 +40,10 @@ static const char *open_events(const struct plumb_run *run)
 			   : plumb_witness_tracepoint(run, "raw_syscalls", "sys_enter", NULL);
 }
 
-/* A tool that only counts, and lists none in flight, has calls in its rows when they begin. */
+/* A tool that only counts calls and their errors has them in its rows when they begin. */
 static uint64_t seen(const struct plumb_run *run)
 {
-	return run->tool->measure.kind == PLUMB_COUNTS && !run->tool->inflight &&
+	return run->tool->measure.kind == PLUMB_COUNTS && run->tool->measure.errors &&
 			       !(run->options.by & PLUMB_BY_ERRNO)
 		       ? plumb_witness_recorded(run)
 		       : plumb_witness_began(run);
