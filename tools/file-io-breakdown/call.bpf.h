@@ -13,6 +13,12 @@
 #include <plumb/bpf/stack/stack.bpf.h>
 #include "disk.bpf.h"
 
+/* The memory of a file and of its inode may be used again for others. */
+struct io_file {
+	__u64 file, inode, super, device; /* addresses; no file: not known */
+	__u64 number, generation;         /* of the inode */
+};
+
 struct io_call {
 	__u64 id;                  /* identifies the call; ns, CLOCK_MONOTONIC */
 	__u64 last;                /* up to here its time is accounted for */
@@ -26,6 +32,7 @@ struct io_call {
 	__u64 slept[IO_PARTS];     /* ns of the sleep that is not over */
 	__u64 ns[IO_PARTS];        /* ns of earlier sleeps, and IO_WAKE */
 	struct io_submitter other; /* whose I/O it waited for last */
+	struct io_file file;       /* what it was when these were found */
 	char fs[IO_NAME_LEN];
 	__u32 dev;
 	__u32 of_fs; /* the file is one of a file system */
