@@ -5,7 +5,7 @@
 # shellcheck source=disks.sh
 . "$truth/lib/disks.sh"
 
-# An emulated machine has no disk.
+# An emulated machine has no disk. Of blocks smaller than a page a page can be known in part, which mincore(2) does not show.
 folder=.
 make_disk() {
 	[ -e /modules/null_blk.ko ] || return
@@ -14,7 +14,7 @@ make_disk() {
 	mount -t configfs none /sys/kernel/config 2>/dev/null
 	n_disks=0
 	mkdir mounted
-	null_blk memory 0 64 size=256 memory_backed=1 && mke2fs "/dev/$disk" >mke2fs.out 2>&1 &&
+	null_blk memory 0 64 size=256 memory_backed=1 && mke2fs -b 4096 "/dev/$disk" >mke2fs.out 2>&1 &&
 		mount -t ext4 "/dev/$disk" mounted && folder=mounted
 }
 
