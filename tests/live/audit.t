@@ -155,6 +155,11 @@ test_ends() {
 	trace syscall-count -s write -p "$traced"
 	kill "$traced"
 	ended "processes" '$last | .ended == "processes" and .status == 0'
+	sleep 60 &
+	traced=$!
+	trace syscall-count -s write -t "$traced"
+	kill "$traced"
+	ended "threads" '$last | .ended == "threads" and .status == 0'
 	trace syscall-count -s write -p $$
 	local watcher
 	watcher=$(watcher_of "$tool")
