@@ -143,6 +143,8 @@ filter_reused() {
 	attach reused-tid -s getppid -b syscall -t "$thread,$pid"
 	attach reused-over -s getppid -b syscall -t "$thread"
 	go reused
+	sleep 0.2 &
+	traced gone -s getppid -b syscall --start-at=+1s -d 9 -p $!
 	await 20 has_ended_early reused-over && : >reused-over.early
 	detach reused-pid reused-tid reused-over
 }
@@ -247,6 +249,9 @@ check() {
 	holds "what a process of --follow starts is captured" followed.json \
 		'($last.rows | map(select(.key.comm == "calls").count)) == [1050] and $last.ledger.no_state == 0'
 	holds "... and not without --follow" unfollowed.json '($last.rows | map(select(.key.comm == "calls"))) == []'
+
+	captures "a process that has ended is not waited for" gone '{}'
+	like "... and that it had is said" "$(cat gone.err)" 'the processes had exited when the trace began'
 
 	if [ "$(cat reused.status)" = 77 ]; then
 		skip "a number that is used again is not traced" "nobody may ask for a number"

@@ -136,6 +136,8 @@ void wait_until(struct loop *loop, uint64_t deadline)
 		}
 		if (now >= loop->look && has_to_look(loop->run))
 			look(loop);
+		if (loop->over)
+			return;
 		next = plumb_sooner(plumb_sooner(next, loop->look),
 				    plumb_sooner(deadline, loop->records.again));
 		timeout = time_left(now, next, &left);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* hints: what may be behind a run that recorded nothing. */
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <plumb/core/clock.h>
+#include <plumb/core/filter.h>
 #include <plumb/core/log.h>
 #include <plumb/core/part.h>
 #include <plumb/core/run.h>
@@ -100,6 +102,26 @@ static void hint_at_vdso(const struct syscall_config *selection)
 		}
 }
 
+static bool have_exited(struct plumb_run *run)
+{
+	const struct plumb_options *o = &run->options;
+	struct pollfd fd = {.events = POLLIN};
+
+	for (uint32_t i = 0; i < o->n_pids; i++) {
+		fd.fd = run->pids[i];
+		if (poll(&fd, 1, 0) != 1)
+			return false;
+	}
+	return o->n_pids || plumb_filter_threads_are_over(run);
+}
+
+static void begin(struct plumb_run *run)
+{
+	if (have_exited(run))
+		plumb_warn("%s had exited when the trace began",
+			   run->options.n_pids ? "-p: the processes" : "-t: the threads");
+}
+
 static void finish(const struct plumb_run *run, const struct plumb_snapshot *total)
 {
 	const struct plumb_options *o = &run->options;
@@ -127,5 +149,6 @@ static void finish(const struct plumb_run *run, const struct plumb_snapshot *tot
 
 const struct plumb_part plumb_hints_part = {
 	.name = "hints",
+	.begin = begin,
 	.finish = finish,
 };

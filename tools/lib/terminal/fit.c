@@ -93,7 +93,7 @@ static void drop(struct plumb_table *t, size_t i)
 	take_out(t, i);
 }
 
-/* The part of the split that has least of the rows' time; T->n: there is none. */
+/* The part of the split that is not seen, or has least of the rows' time; T->n: there is none. */
 static size_t least_part(struct plumb_table *t)
 {
 	const struct plumb_snapshot *snap = t->r->snap;
@@ -107,6 +107,8 @@ static size_t least_part(struct plumb_table *t)
 		for (size_t j = 0; j < snap->n; j++)
 			sum += plumb_table_value(t, &t->columns[i], &snap->rows[j]) *
 			       snap->rows[j].sum;
+		if (isnan(sum))
+			return i;
 		if (sum >= least)
 			continue;
 		least = sum;

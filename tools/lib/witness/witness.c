@@ -99,6 +99,7 @@ static int end(void)
 struct comparison {
 	uint64_t least, most, seen;
 	uint64_t missed, more; /* by the programs, beyond all doubt; or by the witness */
+	bool has_most;         /* false: there were more than MOST */
 };
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -116,7 +117,8 @@ static struct comparison compare(const struct plumb_witness *w)
 	};
 
 	c.missed = less(c.least, c.seen + slack);
-	if (!w->misses_ends || !plumb_witness_is_of_threads())
+	c.has_most = c.seen <= c.most || !w->misses_ends || !plumb_witness_is_of_threads();
+	if (c.has_most)
 		c.more = less(c.seen, c.most + slack);
 	return c;
 }
@@ -135,7 +137,9 @@ static void footer(const struct plumb_report *r, FILE *out)
 		return;
 	}
 	c = compare(w);
-	if (c.least == c.most)
+	if (!c.has_most)
+		snprintf(counted, sizeof(counted), "at least %" PRIu64, c.least);
+	else if (c.least == c.most)
 		snprintf(counted, sizeof(counted), "%" PRIu64, c.most);
 	else
 		snprintf(counted, sizeof(counted), "%" PRIu64 " to %" PRIu64, c.least, c.most);
@@ -154,8 +158,8 @@ static json_t *witness_json(const struct plumb_witness *w)
 	if (why_not)
 		return json_pack("{ss}", "none", why_not);
 	return json_pack("{ss so so so so so}", "source", w->source, "least",
-			 plumb_json_u64(c.least), "most", plumb_json_u64(c.most), "seen",
-			 plumb_json_u64(c.seen), "missed", plumb_json_u64(c.missed), "more",
+			 plumb_json_u64(c.least), "most", c.has_most ? plumb_json_u64(c.most) : json_null(),
+			 "seen", plumb_json_u64(c.seen), "missed", plumb_json_u64(c.missed), "more",
 			 plumb_json_u64(c.more));
 }
 
