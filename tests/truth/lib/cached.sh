@@ -36,7 +36,7 @@ of_kind='select(.key.comm == $t.comm and (.key.tid // $t.tid) == $t.tid
 # What RWF_DONTCACHE adds and removes in one call, nobody finds afterwards (7.x).
 # Pages near that of a page fault count as used, also those that it cannot map as they are still being read.
 nearly='if $figure == "unused" and ($t.comm | IN("k-splice", "k-copy", "k-faulted"))
-		then . <= $t[$figure] and . >= $t[$figure] * (if $t.comm == "k-faulted" then 0.9 else 0.98 end) - 1
+		then . <= $t[$figure] and . >= $t[$figure] * (if $t.comm == "k-faulted" then 0.9 else 0.97 end) - 1
 	elif $figure == "ahead" and $t.comm == "k-uncached" then . >= $t[$figure] else . == $t[$figure] end'
 
 # same WHAT FILE TRUTH KEY - each row of the workload's: as many calls, errors, hits, misses and pages read ahead
