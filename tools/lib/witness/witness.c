@@ -158,8 +158,9 @@ static json_t *witness_json(const struct plumb_witness *w)
 	if (why_not)
 		return json_pack("{ss}", "none", why_not);
 	return json_pack("{ss so so so so so}", "source", w->source, "least",
-			 plumb_json_u64(c.least), "most", c.has_most ? plumb_json_u64(c.most) : json_null(),
-			 "seen", plumb_json_u64(c.seen), "missed", plumb_json_u64(c.missed), "more",
+			 plumb_json_u64(c.least), "most",
+			 c.has_most ? plumb_json_u64(c.most) : json_null(), "seen",
+			 plumb_json_u64(c.seen), "missed", plumb_json_u64(c.missed), "more",
 			 plumb_json_u64(c.more));
 }
 
