@@ -196,6 +196,7 @@ static pid_t start_program(const char *path)
 	pid_t pid = fork();
 
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execl(path, path, NULL);
 		_exit(1);
 	}
@@ -219,6 +220,7 @@ static void a_32_bit_process_has_names(void **state)
 	while ((!code || !vdso) &&
 	       !kill(pid, 0)) { /* while it is being executed, some are not there yet */
 		f = fopen(path, "r");
+		code = vdso = 0; /* not those of this program, which it had before */
 		while (fgets(line, sizeof(line), f)) {
 			if (sscanf(line, "%lx-%lx %7s", &start, &end, flags) != 3 ||
 			    flags[2] != 'x')
