@@ -84,6 +84,14 @@ run() {
 	detach share-own share-both
 	open_gate share end
 	finish share "$pid"
+	start again edges again 127.0.0.1
+	attach again-own -p "$pid,$(pgrep -P "$pid")"
+	attached
+	open_gate again go
+	await 30 [ -e again.gates/done ]
+	detach again-own
+	open_gate again end
+	finish again "$pid"
 	# The modules that show what listens are not in emulated machines.
 	[ ! -e /modules ] || : >hidden
 	start queue edges queue 127.0.0.1
@@ -294,6 +302,12 @@ check() {
 	check_drops hang-4 127.0.0.1:7400
 	check_drops hang-6 '[::1]:7400'
 	check_share
+	if ! unable_here again; then
+		evidence again-own.json again-own.err again.truth
+		holds "-p: the connections and drops of a process that got the number of one that ended are not listed" again-own.json \
+			'$truth[0].calls[-1].ListenDrops > 0 and $last.in_flight == [] and $last.in_flight_not_listed == 0
+				and (.listeners_with_drops // []) == []' --slurpfile truth again.truth
+	fi
 	if ! unable_here queue; then
 		evidence queue-own.json queue-own.err queue.truth
 		holds "connections that come while the tool attaches are in the list once" queue-own.json \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* edges: connections that are made, accepted and lose segments, in a network namespace of its own.
  */
+#include "edges-listeners.h"
 #include "edges-losses.h"
 
 const char usage[] =
@@ -30,6 +31,9 @@ const char usage[] =
 	"  share    40 connections to two listeners of one port, one of another process, with a "
 	"backlog of\n"
 	"           2 each, that accept none; they wait at the gate end\n"
+	"  again    a process that listens ends, and another gets its number, listens at the same "
+	"port with\n"
+	"           a backlog of 2 and accepts none of 8 connections; they wait at the gate end\n"
 	"  queue    a connection each 2 ms, before the gate ready until the gate go; none is "
 	"accepted\n"
 	"  crowd    6 threads, each 100 connections to one listener with a backlog of 2\n"
@@ -174,100 +178,6 @@ static void accept_each(void)
 		overflow();
 }
 
-static void hang_before(void)
-{
-	listen_at(7400, 2);
-	begin_connect(new_socket(SOCK_NONBLOCK));
-}
-
-static void hang(void)
-{
-	for (int i = 0; i < (at.ss_family == AF_UNIX ? 2 : 7); i++)
-		begin_connect(new_socket(SOCK_NONBLOCK));
-	pause_ms(100);
-	reached("done");
-	gate("end");
-	put_plain_row("connect", 0, 0);
-	json_length--;
-}
-
-#define QUEUED 2000
-
-static atomic_bool enough;
-static pthread_t queues;
-static uint64_t n_queued;
-
-static void *queue_on(void *end)
-{
-	(void)end;
-	while (n_queued < QUEUED && !enough) {
-		begin_connect(new_socket(0));
-		n_queued++;
-		pause_ms(2);
-	}
-	return NULL;
-}
-
-static void queue_before(void)
-{
-	listen_at(7500, QUEUED);
-	pthread_create(&queues, NULL, queue_on, NULL);
-	pause_ms(20);
-}
-
-static void queue(void)
-{
-	enough = true;
-	pthread_join(queues, NULL);
-	reached("done");
-	gate("end");
-	put_plain_row("connect", n_queued, 0);
-	json_length--;
-}
-
-static void listen_beside(void)
-{
-	const int one = 1, fd = new_socket(0);
-
-	((struct sockaddr_in *)&at)->sin_port = htons(7600);
-	checked(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)), "SO_REUSEPORT");
-	checked(bind(fd, (void *)&at, at_length), "bind");
-	checked(listen(fd, 2), "listen");
-}
-
-/* Another process listens at the same address and port; neither accepts any. */
-static pid_t other;
-
-static void share_before(void)
-{
-	bool *listens = shared_memory(sizeof(*listens));
-
-	other = fork_or_die();
-	if (!other) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		rename_self("edges\nother");
-		listen_beside();
-		__atomic_store_n(listens, true, __ATOMIC_SEQ_CST);
-		for (;;)
-			pause();
-	}
-	listen_beside();
-	while (!__atomic_load_n(listens, __ATOMIC_SEQ_CST))
-		pause_ms(1);
-}
-
-static void share(void)
-{
-	for (int i = 0; i < 40; i++)
-		begin_connect(new_socket(SOCK_NONBLOCK));
-	pause_ms(100);
-	reached("done");
-	gate("end");
-	put_plain_row("connect", 0, 0);
-	json_length--;
-	put(",\"other\":%d", other);
-}
-
 static void *connect_in_crowd(void *end)
 {
 	(void)end;
@@ -329,8 +239,9 @@ static const struct {
 	{"lose", lose, .closed = false},           {"random", lose_randomly, .closed = false},
 	{"copies", lose_answers, .closed = false}, {"connect", connect_each, .closed = true},
 	{"accept", accept_each, .closed = true},   {"hang", hang, .before = hang_before},
-	{"share", share, .before = share_before},  {"queue", queue, .before = queue_before},
-	{"crowd", crowd, .closed = false},         {"storm", storm, .closed = false},
+	{"share", share, .before = share_before},  {"again", again, .before = again_before},
+	{"queue", queue, .before = queue_before},  {"crowd", crowd, .closed = false},
+	{"storm", storm, .closed = false},
 };
 
 static void set_address(const char *text)

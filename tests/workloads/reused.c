@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* reused: a process and a thread end, and others get their numbers. */
-#include "workload.h"
-
-#include <linux/sched.h>
+#include "numbers.h"
 
 const char usage[] =
 	"Usage: reused\n"
@@ -40,30 +38,16 @@ static pid_t fork_caller(unsigned int times)
 	_exit(0);
 }
 
-/* The number of a thread is free a moment after pthread_join() has returned. */
 static void run_another(pid_t number)
 {
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = (uintptr_t)&number,
-		.set_tid_size = 1,
-	};
-	uint64_t deadline = now_ns() + 20000000000ULL;
-	pid_t child;
+	pid_t child = fork_numbered(number);
 
-	while ((child = syscall(SYS_clone3, &args, sizeof(args))) < 0) {
-		if (errno == EPERM || errno == ENOSYS)
-			exit(WORKLOAD_SKIP);
-		if (errno != EEXIST || now_ns() > deadline)
-			die("clone3: %s", strerror(errno));
-		pause_ns(1000000);
-	}
 	if (!child) {
 		call(777);
 		_exit(0);
 	}
-	if (child != number || reap(child))
-		die("the process of number %d is %d", number, child);
+	if (reap(child))
+		die("the process of number %d failed", number);
 }
 
 int main(int argc, char **argv)

@@ -129,7 +129,7 @@ static bool read_family(int family)
 	return n > 0 && !failed;
 }
 
-void drops_settle(const struct plumb_options *o)
+void drops_settle(const struct plumb_run *run)
 {
 	if (diag >= 0 && !(read_family(AF_INET) && read_family(AF_INET6))) {
 		close(diag);
@@ -138,7 +138,7 @@ void drops_settle(const struct plumb_options *o)
 	began = true;
 	for (size_t i = 0; i < n_all; i++)
 		if (all[i].drops != all[i].before && !all[i].holder.pid)
-			queued_find_holder(all[i].inode, o, &all[i].holder);
+			queued_find_holder(all[i].inode, run, &all[i].holder);
 }
 
 bool drops_are_known(void)

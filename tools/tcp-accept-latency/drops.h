@@ -7,6 +7,7 @@
 #pragma once
 
 #include <plumb/core/options.h>
+#include <plumb/core/run.h>
 #include <plumb/syscalls/peers.h>
 
 #include "tcp-accept-latency.h"
@@ -24,7 +25,7 @@ struct listening {
 void drops_prepare(const struct plumb_options *o);
 
 /* Before the trace, and before each report. */
-void drops_settle(const struct plumb_options *o);
+void drops_settle(const struct plumb_run *run);
 
 /* Whether the kernel shows them. */
 bool drops_are_known(void);

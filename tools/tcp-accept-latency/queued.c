@@ -30,7 +30,7 @@ struct sockets {
 
 /* What listens, and what no process has yet; from before the trace only the latter is looked at. */
 static struct sockets present, earlier;
-static uint32_t present_netns; /* 0: none */
+static uint32_t present_netns, earlier_netns; /* 0: none */
 
 static int take(const struct plumb_net_socket *s, const void *context)
 {
@@ -90,18 +90,30 @@ static uint32_t netns_of(uint32_t pid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* A process in namespace NETNS; 0: none was found. */
-static uint32_t process_in(uint32_t netns, const struct plumb_options *o)
+/* A process of -p that is still there, from the I-th on; 0: none.  Numbers of others may be a
+ * stranger's. */
+static uint32_t selected_from(const struct plumb_run *run, uint32_t *i)
 {
+	for (; *i < run->options.n_pids; ++*i)
+		if (run->pids[*i] >= 0)
+			return run->options.pids[(*i)++];
+	return 0;
+}
+
+/* A process in namespace NETNS; 0: none was found. */
+static uint32_t process_in(uint32_t netns, const struct plumb_run *run)
+{
+	uint32_t i = 0, own;
+
 	struct dirent *entry;
 	uint64_t pid = 0;
 	DIR *proc;
 
 	if (netns_of(getpid()) == netns)
 		return getpid();
-	for (uint32_t i = 0; i < o->n_pids; i++)
-		if (netns_of(o->pids[i]) == netns)
-			return o->pids[i];
+	while ((own = selected_from(run, &i)))
+		if (netns_of(own) == netns)
+			return own;
 	proc = opendir("/proc");
 	while (proc && (entry = readdir(proc))) {
 		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &pid) && netns_of(pid) == netns)
@@ -113,9 +125,9 @@ static uint32_t process_in(uint32_t netns, const struct plumb_options *o)
 	return pid;
 }
 
-static void look_into(uint32_t netns, const struct plumb_options *o)
+static void look_into(uint32_t netns, const struct plumb_run *run)
 {
-	const uint32_t pid = present_netns == netns ? 0 : process_in(netns, o);
+	const uint32_t pid = present_netns == netns ? 0 : process_in(netns, run);
 
 	if (present_netns == netns)
 		return;
@@ -164,17 +176,17 @@ static const struct plumb_net_socket *listener_of(const struct accept_state *s, 
 	return best;
 }
 
-void queued_find_holder(uint64_t inode, const struct plumb_options *o, struct plumb_peer *peer)
+void queued_find_holder(uint64_t inode, const struct plumb_run *run, struct plumb_peer *peer)
 {
 	const struct plumb_descriptor d = {
 		.kind = PLUMB_DESCRIPTOR_SOCKET, .family = AF_UNIX, .peer_inode = inode};
-	uint32_t i = 0;
+	uint32_t i = 0, pid;
 
-	do
-		if (plumb_peer_find(&d, 0, o->n_pids ? o->pids[i] : 0, peer) &&
-		    (!o->n_pids || peer->pid == o->pids[i]))
+	if (!run->options.n_pids && plumb_peer_find(&d, 0, 0, peer))
+		return;
+	while ((pid = selected_from(run, &i)))
+		if (plumb_peer_find(&d, 0, pid, peer) && peer->pid == pid)
 			return;
-	while (++i < o->n_pids);
 	peer->pid = 0;
 }
 
@@ -188,16 +200,17 @@ const struct queued *queued_at(uint64_t what)
 	return &listed[what];
 }
 
-static bool is_selected(const struct queued *q, const struct plumb_options *o)
+static bool is_selected(const struct queued *q, const struct plumb_run *run)
 {
-	bool selected = !o->n_pids;
+	uint32_t i = 0, pid;
 
-	for (uint32_t i = 0; i < o->n_pids; i++)
-		selected |= q->pid == o->pids[i];
-	return selected;
+	while ((pid = selected_from(run, &i)))
+		if (q->pid == pid)
+			return true;
+	return !run->options.n_pids;
 }
 
-static void list(const struct accept_state *s, const struct plumb_options *o,
+static void list(const struct accept_state *s, const struct plumb_run *run,
 		 struct plumb_flights *to)
 {
 	struct queued q = {.state = *s, .pid = s->pid};
@@ -206,17 +219,17 @@ static void list(const struct accept_state *s, const struct plumb_options *o,
 	bool alone = false;
 
 	if (s->family != AF_UNIX) {
-		look_into(s->netns, o);
+		look_into(s->netns, run);
 		l = listener_of(s, &alone);
 	}
 	if (l) {
 		q.is_known = true;
 		memcpy(&q.listener, l->local, sizeof(q.listener));
 		if (alone)
-			queued_find_holder(l->inode, o, &holder);
+			queued_find_holder(l->inode, run, &holder);
 		q.pid = holder.pid;
 	}
-	if (!is_selected(&q, o) || (!s->start && !l) || n_listed == 2 * ACCEPT_STATES)
+	if (!is_selected(&q, run) || (!s->start && !l) || n_listed == 2 * ACCEPT_STATES)
 		return;
 	listed[n_listed] = q;
 	plumb_flights_add(to, &PLUMB_FLIGHT(q.pid, q.pid, .start = s->start, .before = !s->start,
@@ -243,13 +256,12 @@ static bool was_seen(const struct plumb_net_socket *c, const struct accept_state
 }
 
 /* What waited before the trace, and still does: none of the N STATES. */
-static void list_earlier(const struct accept_state *states, size_t n, const struct plumb_options *o,
+static void list_earlier(const struct accept_state *states, size_t n, const struct plumb_run *run,
 			 struct plumb_flights *to)
 {
-	const uint32_t netns = netns_of(o->n_pids ? o->pids[0] : (uint32_t)getpid());
-	struct accept_state s = {.netns = netns};
+	struct accept_state s = {.netns = earlier_netns};
 
-	look_into(netns, o);
+	look_into(earlier_netns, run);
 	for (size_t i = 0; i < earlier.n; i++) {
 		const struct plumb_net_socket *old = &earlier.all[i];
 
@@ -259,7 +271,7 @@ static void list_earlier(const struct accept_state *states, size_t n, const stru
 		s.rport = old->remote_port;
 		memcpy(&s.laddr, old->local, sizeof(s.laddr));
 		memcpy(&s.raddr, old->remote, sizeof(s.raddr));
-		list(&s, o, to);
+		list(&s, run, to);
 	}
 }
 
@@ -304,8 +316,8 @@ void queued_read(const struct plumb_run *run, struct plumb_flights *to)
 		return;
 	n = read_states(map, &states);
 	for (size_t i = 0; i < n; i++)
-		list(&states[i], o, to);
-	list_earlier(states, n, o, to);
+		list(&states[i], run, to);
+	list_earlier(states, n, run, to);
 }
 
 void queued_prepare(void)
@@ -315,6 +327,10 @@ void queued_prepare(void)
 
 void queued_settle(const struct plumb_options *o)
 {
-	if (!earlier.all)
-		list_sockets(o->n_pids ? o->pids[0] : (uint32_t)getpid(), &earlier);
+	const uint32_t pid = o->n_pids ? o->pids[0] : (uint32_t)getpid();
+
+	if (earlier.all)
+		return;
+	earlier_netns = netns_of(pid);
+	list_sockets(pid, &earlier);
 }

@@ -33,4 +33,4 @@ void queued_read(const struct plumb_run *run, struct plumb_flights *to);
 const struct queued *queued_at(uint64_t what);
 
 /* Of the process that has the socket INODE open, one of -p if there are any; pid 0: not known. */
-void queued_find_holder(uint64_t inode, const struct plumb_options *o, struct plumb_peer *peer);
+void queued_find_holder(uint64_t inode, const struct plumb_run *run, struct plumb_peer *peer);

@@ -111,7 +111,7 @@ static void settle(const struct plumb_run *run)
 	selected = &run->options;
 	net_counter_settle(&overflows);
 	net_counter_settle(&drops);
-	drops_settle(selected);
+	drops_settle(run);
 	queued_settle(selected);
 }
 
