@@ -216,6 +216,9 @@ check_overflow() {
 		--slurpfile truth "$1.truth" --arg listener "$2"
 }
 
+# The workload reads its counter later: a SYN that is sent again can be dropped in between.
+dropped='def all_dropped: $truth[0].calls[-1] as $t | . <= $t.ListenDrops and . >= $t.ListenDrops - $t.TCPSynRetrans;'
+
 # check_hung NAME LISTENER WAIT BEFORE - of WAIT connections, BEFORE began before the trace
 check_hung() {
 	local file
@@ -232,7 +235,7 @@ check_hung() {
 			--argjson before "$([[ $file = own ]] && echo "$4" || echo 0)"
 	done
 	holds "... and none with -p of another process" "$1-other.json" '$last.in_flight == []'
-	holds "... the drops are those of its namespace" "$1-own.json" '$last.listen_drops == ($truth[0].calls[-1].ListenDrops)' \
+	holds "... the drops are those of its namespace" "$1-own.json" "$dropped"' $last.listen_drops | all_dropped' \
 		--slurpfile truth "$1.truth"
 }
 
@@ -245,9 +248,9 @@ check_drops() {
 		holds "$1: drops of single listeners are not known here" "$1-own.json" '$last.listeners_with_drops == null'
 		return
 	fi
-	holds "$1: of which listener and process they are, though it accepts none" "$1-own.json" '$truth[0] as $t
-		| $t.calls[-1].ListenDrops > 0 and ($last.listeners_with_drops | map([.listener, .pid, .comm, .drops, .waiting, .backlog]))
-			== [[$listener, $t.pid, "edges", $t.calls[-1].ListenDrops, 3, 2]]' --slurpfile truth "$1.truth" --arg listener "$2"
+	holds "$1: of which listener and process they are, though it accepts none" "$1-own.json" "$dropped"' $truth[0] as $t
+		| $last.listeners_with_drops | map([.listener, .pid, .comm, .waiting, .backlog]) == [[$listener, $t.pid, "edges", 3, 2]]
+			and .[0].drops > 0 and (.[0].drops | all_dropped)' --slurpfile truth "$1.truth" --arg listener "$2"
 	holds "... and none of another process" "$1-other.json" '$last.listeners_with_drops == []'
 }
 
@@ -259,11 +262,11 @@ check_share() {
 		holds "share: drops of single listeners are not known here" share-own.json '$last.listeners_with_drops == null'
 		return
 	fi
-	holds "two listeners of one port: each with its drops and its process, together as the kernel counts them" share-both.json '$truth[0] as $t
+	holds "two listeners of one port: each with its drops and its process, together as the kernel counts them" share-both.json "$dropped"' $truth[0] as $t
 		| $last.listeners_with_drops | length == 2 and (map(.inode) | unique | length) == 2
 		and (map({(.comm): .pid}) | add) == {edges: $t.pid, "edges\\x0aother": $t.calls[-1].other}
 		and all(.[]; .listener == "127.0.0.1:7600" and .drops > 0 and .waiting == 3 and .backlog == 2)
-		and (map(.drops) | add) == $t.calls[-1].ListenDrops' --slurpfile truth share.truth
+		and (map(.drops) | add | all_dropped)' --slurpfile truth share.truth
 	holds "... -p: that of this one" share-own.json '$last.listeners_with_drops | map(.comm) == ["edges"]'
 }
 

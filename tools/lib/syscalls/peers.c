@@ -89,7 +89,8 @@ static int by_inode(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static void make_index(void)
+/* FIRST: a process that is looked at even if there are too many; 0: none. */
+static void make_index(uint32_t first)
 {
 	const uint64_t began = plumb_cpu_time();
 	struct dirent *entry;
@@ -101,9 +102,12 @@ static void make_index(void)
 	if (!held.all)
 		return;
 	held.n = 0;
+	if (first)
+		look_at_process(first);
 	proc = opendir("/proc");
 	while (proc && plumb_cpu_time() < began + WALK_NS && (entry = readdir(proc)))
-		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &pid) && (pid_t)pid != getpid())
+		if (!plumb_parse_u64(entry->d_name, 1, UINT32_MAX, &pid) && pid != first &&
+		    (pid_t)pid != getpid())
 			look_at_process(pid);
 	if (proc)
 		closedir(proc);
@@ -181,7 +185,7 @@ static bool find_holder(uint64_t inode, mode_t mode, uint32_t pid, uint32_t pref
 	is_likely = peer->pid && (preferred ? peer->pid == preferred : peer->pid != pid);
 	if (age > (is_likely ? FRESH_NS : JUST_NS) &&
 	    plumb_peers_may_look(held.spent, held.first)) {
-		make_index();
+		make_index(preferred);
 		choose(inode, mode, pid, preferred, peer);
 	}
 	return peer->pid;
