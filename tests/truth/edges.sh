@@ -77,7 +77,7 @@ run() {
 	hung hang-abstract abstract
 	start share edges share 127.0.0.1
 	attach share-own -p "$pid"
-	attach share-both -p "$pid,$(pgrep -P "$pid")"
+	attach share-both -p "$pid,$(head -n 1 share.out)"
 	attached
 	open_gate share go
 	await 30 [ -e share.gates/done ]
@@ -85,7 +85,7 @@ run() {
 	open_gate share end
 	finish share "$pid"
 	start again edges again 127.0.0.1
-	attach again-own -p "$pid,$(pgrep -P "$pid")"
+	attach again-own -p "$pid,$(head -n 1 again.out)"
 	attached
 	open_gate again go
 	await 30 [ -e again.gates/done ]

@@ -68,7 +68,7 @@ static void listen_beside(void)
 /* Another process, which listens and accepts none. */
 static pid_t other;
 
-/* It has NUMBER, 0: any. */
+/* It has NUMBER, 0: any, which is on stdout then. */
 static void fork_listener(pid_t number)
 {
 	bool *listens = shared_memory(sizeof(*listens));
@@ -85,6 +85,7 @@ static void fork_listener(pid_t number)
 	}
 	while (!__atomic_load_n(listens, __ATOMIC_SEQ_CST))
 		pause_ms(1);
+	dprintf(STDOUT_FILENO, "%d\n", other);
 }
 
 static void share_before(void)
