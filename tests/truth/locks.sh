@@ -53,6 +53,11 @@ run() {
 	go eight
 	detach contended intervals few
 
+	start napping locks naps 300
+	attach after-calls -p "$pid" -b lock,asleep
+	go napping
+	detach after-calls
+
 	start queue queues 20
 	attach queued -c 'q-*' -b comm,kind,lock,owner,owner-call
 	go queue
@@ -263,6 +268,10 @@ check() {
 	evidence intervals.json intervals.err
 	whole "of intervals" intervals.json
 	evidence few.json few.err
+	evidence after-calls.json after-calls.err
+	holds "a thread that sleeps after it has released a lock is no owner that sleeps" after-calls.json \
+		'[$last.rows[] | select(.key.lock | test("f_pos_lock|i_rwsem"))] | (map([.hist[][2]] | add) | add) >= 20
+			and (map(select(.key.asleep | test("nanosleep"))) as $wrong | if $wrong == [] then true else error("\($wrong)") end)'
 	holds "keys too many are in one row" few.json '($last.rows | map(select(.key.other)) | length) == 1 and $last.ledger.pooled > 0'
 	check_readers
 	check_turns

@@ -4,6 +4,7 @@
  *
  *	locks ROUNDS BUSY	waits for five locks, beside BUSY threads that compute
  *	locks many ROUNDS	eight threads that write to one file, ROUNDS times each
+ *	locks naps ROUNDS	the same at its position, and each sleeps 2 ms after a call
  *
  * write(2) and fallocate(2) on a memfd hold locks while they copy or allocate.  The page that the
  * holder writes comes from a userfaultfd, so that the holder sleeps with the locks as long as
@@ -270,6 +271,7 @@ struct writer {
 	uint64_t wall, cpu, delay;
 };
 static struct writer writers[MANY];
+static bool naps;
 
 static void *write_much(void *arg)
 {
@@ -284,9 +286,15 @@ static void *write_much(void *arg)
 	delay = own_delay_ns(schedstat);
 	cpu = own_cpu_ns();
 	wall = now_ns();
-	for (int i = 0; i < rounds; i++)
-		if (pwrite(file, from, sizeof(from), 0) != sizeof(from))
-			die("pwrite: %s", strerror(errno));
+	for (int i = 0; i < rounds; i++) {
+		if ((naps ? write(file, from, sizeof(from))
+			  : pwrite(file, from, sizeof(from), 0)) != sizeof(from))
+			die("write: %s", strerror(errno));
+		if (naps && lseek(file, 0, SEEK_SET))
+			die("lseek: %s", strerror(errno));
+		if (naps)
+			pause_ns(2000000);
+	}
 	w->wall = now_ns() - wall;
 	w->cpu = own_cpu_ns() - cpu;
 	w->delay = own_delay_ns(schedstat) - delay;
@@ -326,11 +334,12 @@ static int opened_memfd(void)
 
 int main(int argc, char **argv)
 {
-	const bool many = argc == 3 && !strcmp(argv[1], "many");
+	const bool many = argc == 3 && (!strcmp(argv[1], "many") || !strcmp(argv[1], "naps"));
 	struct stat st;
 
 	if (argc != 3)
-		die("usage: locks ROUNDS BUSY | locks many ROUNDS");
+		die("usage: locks ROUNDS BUSY | locks many ROUNDS | locks naps ROUNDS");
+	naps = many && *argv[1] == 'n';
 	rounds = atoi(argv[many ? 2 : 1]);
 	page_size = sysconf(_SC_PAGESIZE);
 	file = opened_memfd();

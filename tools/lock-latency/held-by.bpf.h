@@ -57,22 +57,22 @@ static __always_inline __u64 owner_of_rwsem(const struct rw_semaphore___plain *r
 	return *shared || word & RWSEM_READERS ? 0 : word & ~(__u64)RWSEM_FLAGS;
 }
 
-/* The task that owns the lock; 0: not known, or *SHARED. */
-static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
+/* The task that owns LOCK, of this kind; 0: not known, or *SHARED. */
+static __always_inline __u64 owner_of(__u64 lock, __u32 kind, __u32 *shared)
 {
-	const struct rwbase_rt___own *rwbase = (void *)id->lock;
-	const struct mutex___plain *mutex = (void *)id->lock;
-	const struct rt_mutex_base *rt = (void *)id->lock;
+	const struct rwbase_rt___own *rwbase = (void *)lock;
+	const struct mutex___plain *mutex = (void *)lock;
+	const struct rt_mutex_base *rt = (void *)lock;
 	__u64 word = 0;
 
-	switch (id->kind) {
+	switch (kind) {
 	case LOCK_MUTEX:
 		if (bpf_core_field_exists(mutex->owner))
 			word = BPF_CORE_READ(mutex, owner.counter);
 		return word & ~(__u64)MUTEX_FLAGS;
 	case LOCK_RWSEM_READ:
 	case LOCK_RWSEM_WRITE:
-		return owner_of_rwsem((void *)id->lock, shared);
+		return owner_of_rwsem((void *)lock, shared);
 	case LOCK_RTMUTEX:
 		return (__u64)BPF_CORE_READ(rt, owner) & ~(__u64)RT_FLAGS;
 	case LOCK_RT_READ:
@@ -89,7 +89,7 @@ static __always_inline __u64 owner_of(const struct lock_id *id, __u32 *shared)
 static __always_inline void held_by(struct lock_wait *w, bool begins, __u64 now)
 {
 	__u32 shared = 0;
-	__u64 owner = owner_of(&w->id, &shared);
+	__u64 owner = owner_of(w->id.lock, w->id.kind, &shared);
 
 	if (begins)
 		holder_begins(w, owner, shared);
@@ -182,7 +182,7 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 
 	if (!w || has_signal((struct task_struct *)waiter))
 		return;
-	owner = owner_of(&w->id, &shared);
+	owner = owner_of(w->id.lock, w->id.kind, &shared);
 	if ((owner && owner != waiter) || (shared && w->id.kind == LOCK_RWSEM_WRITE))
 		return;
 	place_release(ctx, w);
@@ -197,8 +197,8 @@ static __always_inline void released_by(void *ctx, __u64 waiter, struct task_str
 	held_lock_passes(w, from, is_shared(w->id.kind) ? 0 : waiter, now);
 }
 
-/* The current thread, a waiter, goes to sleep: another thread has the lock. */
-static __always_inline void waiter_sleeps(__u64 task, __u64 now)
+/* The current thread, a waiter, leaves its CPU: another thread has the lock. */
+static __always_inline void waiter_leaves(__u64 task, __u64 now)
 {
 	struct lock_wait *w = waiter_wait(task);
 	__u32 shared = 0;
@@ -206,7 +206,31 @@ static __always_inline void waiter_sleeps(__u64 task, __u64 now)
 
 	if (!w)
 		return;
-	owner = owner_of(&w->id, &shared);
+	owner = owner_of(w->id.lock, w->id.kind, &shared);
 	if (owner != task)
 		held_lock_waits(w, false, owner, shared, now);
+}
+
+/*
+ * The thread TASK, with a mark as an owner, leaves its CPU.  If no thread was in the lock's queue
+ * (those that wait spin, or have no CPU) it can have released the lock without an event.
+ */
+static __always_inline void owner_may_have_released(__u64 task, __u64 now)
+{
+	const struct owner_mark *m = owner_mark(task);
+	struct held_lock *l;
+	__u32 shared = 0;
+	__u64 owner;
+
+	if (!m)
+		return;
+	l = held_lock_at(m->lock);
+	if (l->lock != m->lock || l->owner != task || l->kind > LOCK_RTMUTEX)
+		return;
+	owner = owner_of(l->lock, l->kind, &shared);
+	if (owner == task || !held_lock_enter(l))
+		return;
+	if (l->owner == task)
+		held_lock_has(l, owner, now);
+	held_lock_leave(l);
 }

@@ -22,7 +22,8 @@ static __always_inline bool is_shared(__u32 kind)
 struct held_lock {
 	__u64 lock;
 	__u64 waits; /* 0: free */
-	__u64 busy;
+	__u32 busy;
+	__u32 kind;
 	__u64 owner;             /* with a mark; 0: not known */
 	__u64 sums[LOCK_ON_CPU]; /* that of LOCK_UNKNOWN as those in owner_mark */
 	__u64 from[LOCK_OFF];    /* the sums of the owner's mark, as far as they are in SUMS */
@@ -111,6 +112,8 @@ static __always_inline void held_lock_has(struct held_lock *l, __u64 owner, __u6
 		l->sums[LOCK_UNKNOWN] += now;
 	m = owner ? owner_begin((struct task_struct *)owner, now) : NULL;
 	l->owner = m ? owner : 0;
+	if (m)
+		m->lock = l->lock;
 	for (i = 0; m && i < LOCK_OFF; i++)
 		l->from[i] = owner_sum(&m->off[i], now);
 	for (i = 0; m && owner_has_places() && i < LOCK_PLACES; i++)
@@ -119,11 +122,12 @@ static __always_inline void held_lock_has(struct held_lock *l, __u64 owner, __u6
 		l->sums[LOCK_UNKNOWN] -= now;
 }
 
-static __always_inline void held_lock_take(struct held_lock *l, __u64 lock, __u64 now)
+static __always_inline void held_lock_take(struct held_lock *l, const struct lock_id *id, __u64 now)
 {
 	if (l->owner) /* left by a wait whose end gave up */
 		owner_end(l->owner);
-	l->lock = lock;
+	l->lock = id->lock;
+	l->kind = id->kind;
 	l->owner = 0;
 	l->last = 0;
 	__builtin_memset(l->sums, 0, sizeof(l->sums));
@@ -188,7 +192,7 @@ static __noinline int held_lock_waits(struct lock_wait *w, bool begins, __u64 ow
 		return 0;
 	if (begins && (!l->waits || l->lock == w->id.lock)) {
 		if (!l->waits)
-			held_lock_take(l, w->id.lock, now);
+			held_lock_take(l, &w->id, now);
 		atomic_add(&l->waits, 1);
 		w->followed = 1;
 	}

@@ -241,8 +241,10 @@ int owner_switches(struct bpf_raw_tracepoint_args *ctx)
 	if (!waits && !owner_mark((__u64)task) && !owner_mark(ctx->args[2]))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (waits && !runnable)
-		waiter_sleeps((__u64)task, now);
+	if (waits)
+		waiter_leaves((__u64)task, now);
+	else
+		owner_may_have_released((__u64)task, now);
 	owner_leaves(task, runnable, now);
 	owner_comes(ctx->args[2], now);
 	return 0;

@@ -19,7 +19,8 @@ struct owner_mark {
 	__u64 task;
 	__u64 locks; /* 0: free */
 	__u64 off[LOCK_OFF];
-	__u64 pad[3];
+	__u64 lock; /* the last of them */
+	__u64 pad[2];
 	struct lock_sleeps slept; /* with places: what off[LOCK_ASLEEP] consists of */
 };
 _Static_assert(sizeof(struct owner_mark) == 128, "two cache lines");
