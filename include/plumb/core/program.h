@@ -16,6 +16,12 @@ struct bpf_program;
 struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, uint8_t kind,
 				  uint64_t value);
 
+/* Whether P calls the helper UNSET, in functions that are inlined. */
+bool plumb_insns_calls(const struct bpf_program *p, int32_t unset);
+
+/* Has P call the kernel's function of that BTF ID there instead; 0 or -errno. */
+int plumb_insns_call(struct bpf_program *p, int32_t unset, uint32_t function);
+
 /* Whether NAME is in NAMES, ended by NULL; NULL: there is none. */
 static inline bool plumb_is_one_of(const char *const *names, const char *name)
 {

@@ -40,5 +40,11 @@ uint32_t plumb_kernel_preempt_count(uint32_t *btf_id);
  */
 int plumb_session_form(void);
 
+/*
+ * The BTF IDs of bpf_rdonly_cast() and of a struct that begins with a 64-bit number, if programs
+ * can read memory with them (bpf/core/peek.bpf.h).
+ */
+bool plumb_kernel_casts(uint32_t *function, uint32_t *word_type);
+
 /* Whether the kernel has uprobe.session (6.13). */
 bool plumb_has_user_sessions(void);

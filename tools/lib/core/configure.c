@@ -229,6 +229,22 @@ static int set_preempt_count(const struct plumb_bpf *bpf, uint32_t btf_id)
 	return err;
 }
 
+/* Has programs read the kernel's memory by plain loads (peek.bpf.h). */
+static void configure_peeks(const struct plumb_bpf *bpf)
+{
+	struct bpf_program *p;
+	uint32_t cast, type;
+	bool can = true;
+
+	bpf_object__for_each_program(p, bpf->object) {
+		if (!can || !plumb_insns_calls(p, PLUMB_CAST_UNSET))
+			continue;
+		can = plumb_kernel_casts(&cast, &type) &&
+		      !plumb_insns_call(p, PLUMB_CAST_UNSET, cast);
+		bpf->config->word_type = can ? type : 0;
+	}
+}
+
 /*
  * Programs on sched_switch correct what a program at the exit of a call has counted; where that can
  * be preempted, they come in between.
@@ -269,6 +285,7 @@ void plumb_configure(const struct plumb_run *run, struct plumb_instance *in)
 
 	plumb_filter_configure(run, c);
 	plumb_parts_configure(bpf);
+	configure_peeks(bpf);
 	c->by = o->by & PLUMB_BY_CGROUPS ? o->by | PLUMB_BY_CGROUP : o->by;
 	c->split |= o->split;
 	c->waits |= c->split || c->wakers;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,40 @@ struct bpf_insn *plumb_insns_copy(const struct bpf_program *p, uint64_t unset, u
 			insns[i + 1].imm = value >> 32;
 		}
 	return insns;
+}
+
+static bool is_call(const struct bpf_insn *insn, int32_t helper)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == helper;
+}
+
+bool plumb_insns_calls(const struct bpf_program *p, int32_t unset)
+{
+	const struct bpf_insn *insns = bpf_program__insns(p);
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(p); i++)
+		if (is_call(&insns[i], unset))
+			return true;
+	return false;
+}
+
+int plumb_insns_call(struct bpf_program *p, int32_t unset, uint32_t function)
+{
+	const size_t n = bpf_program__insn_cnt(p);
+	struct bpf_insn *insns = malloc(n * sizeof(*insns));
+	int err;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(p), n * sizeof(*insns));
+	for (size_t i = 0; i < n; i++)
+		if (is_call(&insns[i], unset)) {
+			insns[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
+			insns[i].imm = function;
+		}
+	err = bpf_program__set_insns(p, insns, n);
+	free(insns);
+	return err;
 }
 
 bool plumb_program_missed(int program, uint64_t *missed)

@@ -19,7 +19,19 @@ void plumb_kernel_types(const char *file)
 }
 
 /* The types that are evaluated, found in one pass over all types. */
-enum { SRCU_GUARD, PROG_INFO, FPROBE, LINK_INFO, COUNT, HOT, SESSION_COOKIE, ATTACH_TYPES, SOUGHT };
+enum {
+	SRCU_GUARD,
+	PROG_INFO,
+	FPROBE,
+	LINK_INFO,
+	COUNT,
+	HOT,
+	SESSION_COOKIE,
+	ATTACH_TYPES,
+	CAST,
+	WORD,
+	SOUGHT
+};
 
 static const struct {
 	const char *name;
@@ -37,6 +49,8 @@ static const struct {
 	[HOT] = {"pcpu_hot", BTF_KIND_VAR},
 	[SESSION_COOKIE] = {"bpf_session_cookie", BTF_KIND_FUNC},
 	[ATTACH_TYPES] = {"bpf_attach_type", BTF_KIND_ENUM},
+	[CAST] = {"bpf_rdonly_cast", BTF_KIND_FUNC},
+	[WORD] = {"timespec64", BTF_KIND_STRUCT},
 };
 
 /* A per-CPU variable. */
@@ -50,6 +64,7 @@ struct answers {
 		has_user_sessions;
 	int session_form;
 	struct variable count, hot;
+	__u32 cast, word;
 };
 
 /* The type of member NAME of a struct or union, also in unnamed members of it; 0: none. */
@@ -136,6 +151,8 @@ static void read_answers(const struct btf *btf, struct answers *a)
 		.session_form = form_of(btf, ids[SESSION_COOKIE]),
 		.count = variable_of(btf, ids[COUNT]),
 		.hot = variable_of(btf, ids[HOT]),
+		.cast = ids[CAST],
+		.word = ids[WORD],
 	};
 }
 
@@ -224,4 +241,35 @@ int plumb_session_form(void)
 bool plumb_has_user_sessions(void)
 {
 	return answers()->has_user_sessions;
+}
+
+static bool can_cast(const struct answers *a)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = a->word},
+		{.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_KFUNC_CALL, .imm = a->cast},
+		{.code = BPF_LDX | BPF_MEM | BPF_DW, .src_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = a->cast && a->word
+			 ? plumb_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "casts", program,
+					   sizeof(program) / sizeof(program[0]), NULL)
+			 : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool plumb_kernel_casts(uint32_t *function, uint32_t *word_type)
+{
+	const struct answers *a = answers();
+	static int can = -1;
+
+	if (can < 0)
+		can = can_cast(a);
+	*function = a->cast;
+	*word_type = a->word;
+	return can;
 }

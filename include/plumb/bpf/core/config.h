@@ -13,6 +13,9 @@
 /* Entries of each filter list (-p, -t, -c, -g). */
 #define PLUMB_MAX_LIST 64
 
+/* In place of bpf_rdonly_cast() (peek.bpf.h), as the loader does not know it before. */
+#define PLUMB_CAST_UNSET 0x7e570001
+
 /* CPUs that Linux supports, at most (NR_CPUS of x86). */
 #define PLUMB_CPUS 8192
 
@@ -48,5 +51,6 @@ struct plumb_config {
 	__u32 unguarded;   /* 1: fentry and fexit programs can recurse (before 5.12) */
 	__u32 preemptible; /* 1: they can be preempted, and are skipped on that CPU meanwhile */
 	__u32 interleaved; /* 1: programs can interrupt each other on a CPU: only atomics */
+	__u32 word_type;   /* of peek.bpf.h: a BTF ID, 0: no plain loads */
 	__u32 user_stacks; /* PLUMB_USER_STACKS_*: how they are walked (stack/unwind.h) */
 };
