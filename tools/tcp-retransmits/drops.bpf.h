@@ -156,7 +156,7 @@ struct drops_headers {
 	union {
 		struct iphdr ip;
 		struct ipv6hdr ip6;
-		__u64 words[8];
+		__u64 words[5];
 	};
 };
 
@@ -183,45 +183,44 @@ static __always_inline __u32 drops_ipv6(const struct ipv6hdr *ip, struct tcp_add
 	return sizeof(*ip);
 }
 
-/* A packet's description, read at once, whose members are at the kernel's offsets. */
-struct drops_packet {
-	__u64 words[32];
+struct drops_tcp {
+	union {
+		struct tcphdr header;
+		__u64 words[2]; /* not all of it */
+	};
 };
 
 /*
  * Whether SKB is a segment of TCP, with data or a SYN or FIN.  Its data may begin before the
  * network header (on the way out), or behind it.
  */
-static __always_inline bool drops_read(const struct sk_buff *from_kernel, struct resent_drop *d)
+static __always_inline bool drops_read(const struct sk_buff *skb, struct resent_drop *d)
 {
-	const __u32 size = bpf_core_type_size(struct sk_buff);
-	struct drops_packet packet;
-	const struct sk_buff *skb = (const struct sk_buff *)&packet;
+	const __u16 protocol = peek(skb, protocol);
+	const unsigned char *at, *data;
 	struct tcp_address from, to;
 	struct drops_headers h;
-	const unsigned char *at;
-	struct tcphdr tcp;
+	struct drops_tcp tcp;
 	__u32 headers;
 	__s64 length;
 
-	bpf_probe_read_kernel(&packet, size < sizeof(packet) ? size : sizeof(packet), from_kernel);
-	if (skb->protocol != bpf_htons(0x0800) &&
-	    skb->protocol != bpf_htons(0x86dd)) /* if_ether.h */
+	if (protocol != bpf_htons(0x0800) && protocol != bpf_htons(0x86dd)) /* if_ether.h */
 		return false;
-	at = skb->head + skb->network_header;
-	if (bpf_probe_read_kernel(&h, sizeof(h.ip6), at))
+	at = peek(skb, head) + peek(skb, network_header);
+	if (protocol == bpf_htons(0x0800))
+		headers = peek_words(h.words, at, 3) ? drops_ipv4(&h.ip, &from, &to) : 0;
+	else
+		headers = peek_words(h.words, at, 5) ? drops_ipv6(&h.ip6, &from, &to) : 0;
+	if (!headers || !peek_words(tcp.words, at + headers, 2))
 		return false;
-	headers = skb->protocol == bpf_htons(0x0800) ? drops_ipv4(&h.ip, &from, &to)
-						     : drops_ipv6(&h.ip6, &from, &to);
-	if (!headers || bpf_probe_read_kernel(&tcp, sizeof(tcp), at + headers))
-		return false;
-	length = skb->data + skb->len - (at + headers + tcp.doff * 4);
-	length += tcp.syn + tcp.fin;
+	data = peek(skb, data);
+	length = data + peek(skb, len) - (at + headers + tcp.header.doff * 4);
+	length += tcp.header.syn + tcp.header.fin;
 	if (length <= 0)
 		return false;
-	d->id = drops_id(&from, &to, bpf_ntohs(tcp.source), bpf_ntohs(tcp.dest));
-	d->seq = bpf_ntohl(tcp.seq);
+	d->id = drops_id(&from, &to, bpf_ntohs(tcp.header.source), bpf_ntohs(tcp.header.dest));
+	d->seq = bpf_ntohl(tcp.header.seq);
 	d->length = length;
-	d->received = skb->data > at;
+	d->received = data > at;
 	return true;
 }

@@ -42,8 +42,8 @@ PLUMB_MAP(resent_lasts, LRU_HASH, 16384, __u64, struct resent_last);
 
 /* A retransmission. */
 struct resent {
-	const struct sock *sk; /* or the request, */
-	struct ends_head head; /* of it */
+	const struct sock *sk; /* or the request */
+	struct tcp_ends ends;
 	bool request;
 	bool failed; /* without an attempt to send it */
 	__u64 id, now;
@@ -56,13 +56,14 @@ struct resent {
 	__u32 state, kind;
 };
 
-static __always_inline __u64 resent_id(const struct sock_common *c)
+/* Fills in the ends of R and its id. */
+static __always_inline void resent_identify(struct resent *r, const struct sock_common *c)
 {
-	struct tcp_address from, to;
-
-	ends_head_address(c, &from, false);
-	ends_head_address(c, &to, true);
-	return drops_id(&from, &to, c->skc_num, bpf_ntohs(c->skc_dport));
+	ends_peek_address(c, r->sk, &r->ends.raddr, true);
+	ends_peek_address(c, r->sk, &r->ends.laddr, false);
+	r->ends.rport = bpf_ntohs(c->skc_dport);
+	r->ends.lport = c->skc_num;
+	r->id = drops_id(&r->ends.laddr, &r->ends.raddr, r->ends.lport, r->ends.rport);
 }
 
 /* --- copies --- */
@@ -119,14 +120,16 @@ static __noinline __u64 resent_since_last(struct resent *r)
 	return known || !r->failed ? since : ~0ULL;
 }
 
-static __noinline int resent_key_fill(struct resent_key *key, const struct resent *r)
+static __always_inline void resent_key_fill(struct resent_key *key, const struct resent *r)
 {
-	ends_fill_of(&key->ends, (const struct sock_common *)&r->head, r->sk, r->request);
+	const bool accepted =
+		plumb_config.by & TCP_BY_PORT && (r->request || peek(r->sk, sk_max_ack_backlog));
+
+	ends_select(&key->ends, &r->ends, r->sk, accepted, r->request);
 	if (plumb_config.by & RESENT_BY_STATE)
 		key->state = r->state;
 	if (plumb_config.by & RESENT_BY_KIND)
 		key->kind = r->kind;
-	return 0;
 }
 
 static __always_inline void resent_add(__u32 slot, const struct resent *r, __u64 since)
@@ -148,7 +151,7 @@ static __always_inline void resent_add(__u32 slot, const struct resent *r, __u64
  * The packet itself has the time of the retransmission already.  The kernel keeps when the first of
  * the packets on the way was sent or, as they arrive, the latest of which it knows that.
  */
-static __noinline __u64 resent_first(const struct resent *r)
+static __always_inline __u64 resent_first(const struct resent *r)
 {
 	const struct tcp_sock___usec *usec = (const void *)r->sk;
 	const struct tcp_sock *tp = (const struct tcp_sock *)r->sk;
@@ -157,16 +160,15 @@ static __noinline __u64 resent_first(const struct resent *r)
 	if (r->request)
 		return r->first;
 	if (r->state != STATE_SYN_SENT)
-		return BPF_CORE_READ(tp, first_tx_mstamp) * 1000;
-	if (bpf_core_field_exists(usec->tcp_usec_ts) &&
-	    BPF_CORE_READ_BITFIELD_PROBED(usec, tcp_usec_ts))
+		return peek(tp, first_tx_mstamp) * 1000;
+	if (bpf_core_field_exists(usec->tcp_usec_ts) && peek_bits(usec, tcp_usec_ts))
 		unit = 1000;
-	stamp = BPF_CORE_READ(tp, retrans_stamp);
+	stamp = peek(tp, retrans_stamp);
 	return r->now - (__u64)((__u32)(r->now / unit) - stamp) * unit;
 }
 
 /* OWNER: the socket whose thread it is. */
-static __noinline int resent_record(struct resent *r, const struct sock *owner, __u32 copy)
+static __always_inline int resent_record(struct resent *r, const struct sock *owner, __u32 copy)
 {
 	struct resent_key key = {};
 	struct resent_drop *drop;
@@ -192,8 +194,7 @@ static __noinline int resent_record(struct resent *r, const struct sock *owner, 
 
 static __always_inline __u32 resent_kind(const struct inet_connection_sock *sk, __u32 state)
 {
-	__u32 ca = BPF_CORE_READ_BITFIELD_PROBED(sk, icsk_ca_state);
-	__u32 timer = BPF_CORE_READ(sk, icsk_pending);
+	__u32 ca = peek_bits(sk, icsk_ca_state), timer = peek(sk, icsk_pending);
 
 	if (state == STATE_SYN_SENT)
 		return RESENT_SYN;
@@ -205,19 +206,14 @@ static __always_inline __u32 resent_kind(const struct inet_connection_sock *sk, 
 	return ca == CA_RECOVERY ? RESENT_FAST : RESENT_OTHER;
 }
 
-/* Of a segment, what TCP keeps in its packet. */
-struct resent_control {
-	__u64 words[6];
-};
-
 PROGRAM_COPIES(segment_resent, "raw_tp/tcp_retransmit_skb")
 {
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	const struct sk_buff *skb = (const struct sk_buff *)argument_at(ctx, 1);
 	const struct tcp_sock *tp = (const struct tcp_sock *)sk;
-	struct resent_control control;
-	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)&control;
+	const struct tcp_skb_cb *cb = (const void *)skb + bpf_core_field_offset(skb->cb);
 	const struct sock_common *c;
+	struct ends_start start;
 	struct resent r;
 
 	if (resent_is_done((__u64)sk, copy))
@@ -225,18 +221,16 @@ PROGRAM_COPIES(segment_resent, "raw_tp/tcp_retransmit_skb")
 	__builtin_memset(&r, 0, sizeof(r));
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
-	c = ends_head(&r.head, sk);
-	r.id = resent_id(c);
-	bpf_probe_read_kernel(&control, sizeof(control),
-			      (const void *)skb + bpf_core_field_offset(skb->cb));
-	r.total = BPF_CORE_READ(tp, total_retrans);
-	r.segments = cb->tcp_gso_segs;
-	r.seq = cb->seq;
-	r.length = cb->end_seq - r.seq;
+	c = ends_peek(&start, sk);
+	resent_identify(&r, c);
+	r.total = peek(tp, total_retrans);
+	r.segments = peek(cb, tcp_gso_segs);
+	r.seq = peek(cb, seq);
+	r.length = peek(cb, end_seq) - r.seq;
 	r.state = c->skc_state;
 	r.kind = resent_kind((const struct inet_connection_sock *)sk, r.state);
-	r.rtt = (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
-	r.began = BPF_CORE_READ(tp, tcp_clock_cache); /* since it was decided to send it */
+	r.rtt = (__u64)(peek(tp, srtt_us) >> 3) * 1000;
+	r.began = peek(tp, tcp_clock_cache); /* since it was decided to send it */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___err, err))
 		r.failed = (__s32)argument_at(ctx, 2) < 0;
 	return resent_record(&r, sk, copy);
@@ -248,6 +242,7 @@ PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
 	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
 	const struct request_sock *request = (const void *)argument_at(ctx, 1);
 	const struct tcp_request_sock *tcp = (const void *)request;
+	struct ends_start start;
 	struct resent r = {
 		.sk = (const struct sock *)request,
 		.request = true,
@@ -262,7 +257,7 @@ PROGRAM_COPIES(synack_resent, "raw_tp/tcp_retransmit_synack")
 	};
 
 	r.began = r.now; /* the kernel does not tell of one that was dropped on its way out */
-	r.id = resent_id(ends_head(&r.head, r.sk));
+	resent_identify(&r, ends_peek(&start, r.sk));
 	return resent_record(&r, sk, copy);
 }
 

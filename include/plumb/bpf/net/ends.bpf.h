@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <plumb/bpf/core/peek.bpf.h>
 #include <plumb/bpf/core/socket.bpf.h>
 #include <plumb/bpf/net/ends.h>
 #include <bpf/bpf_endian.h>
@@ -86,29 +87,65 @@ static __always_inline __u32 ends_netns(const struct sock *sk)
 	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 }
 
-/* Those by which rows are grouped; E is zeroed.  REQUEST: SK, of head C, is a request for a
- * connection. */
-static __always_inline void ends_fill_of(struct tcp_ends *e, const struct sock_common *c,
-					 const struct sock *sk, bool request)
+/*
+ * What of ALL rows are grouped by; E is zeroed.  ACCEPTED: the connection was, if that is asked.
+ * REQUEST: SK is a request for a connection, else its local port is read here.
+ */
+static __always_inline void ends_select(struct tcp_ends *e, const struct tcp_ends *all,
+					const struct sock *sk, bool accepted, bool request)
 {
 	const bool by_server = plumb_config.by & TCP_BY_PORT;
-	const bool accepted = by_server && (request || ends_accepted(sk));
 
 	if (plumb_config.by & TCP_BY_RADDR)
-		ends_head_address(c, &e->raddr, true);
+		e->raddr = all->raddr;
 	if (plumb_config.by & TCP_BY_LADDR)
-		ends_head_address(c, &e->laddr, false);
-	if (plumb_config.by & TCP_BY_RPORT && !accepted)
-		e->rport = bpf_ntohs(c->skc_dport);
+		e->laddr = all->laddr;
+	if (plumb_config.by & TCP_BY_RPORT && !(by_server && accepted))
+		e->rport = all->rport;
 	if (plumb_config.by & TCP_BY_LPORT && (accepted || !by_server))
-		e->lport = request ? c->skc_num : ends_port(sk, false);
+		e->lport = request ? all->lport : ends_port(sk, false);
 	if (plumb_config.by & TCP_BY_NETNS)
 		e->netns = ends_netns(sk);
 }
 
 static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
 {
+	const bool accepted = plumb_config.by & TCP_BY_PORT && (request || ends_accepted(sk));
+	struct tcp_ends all = {};
+	const struct sock_common *c;
 	struct ends_head head;
 
-	ends_fill_of(e, ends_head(&head, sk), sk, request);
+	c = ends_head(&head, sk);
+	ends_head_address(c, &all.raddr, true);
+	ends_head_address(c, &all.laddr, false);
+	all.rport = bpf_ntohs(c->skc_dport);
+	all.lport = c->skc_num;
+	ends_select(e, &all, sk, accepted, request);
+}
+
+/* --- in functions that are inlined into programs (core/peek.bpf.h) --- */
+
+/* Of a socket, the words in which its family, state, ports and addresses of IPv4 are everywhere. */
+struct ends_start {
+	__u64 words[3];
+};
+
+static __always_inline const struct sock_common *ends_peek(struct ends_start *s,
+							   const struct sock *sk)
+{
+	peek_words(s->words, sk, sizeof(s->words) / sizeof(*s->words));
+	return (const struct sock_common *)s;
+}
+
+/* C: from ends_peek(). */
+static __always_inline void ends_peek_address(const struct sock_common *c, const struct sock *sk,
+					      struct tcp_address *a, bool remote)
+{
+	if (c->skc_family == SOCKET_INET6 && bpf_core_field_exists(c->skc_v6_daddr))
+		peek_words(a->halves,
+			   (const void *)sk + (remote ? bpf_core_field_offset(c->skc_v6_daddr)
+						      : bpf_core_field_offset(c->skc_v6_rcv_saddr)),
+			   2);
+	else
+		ends_map_address(a, remote ? c->skc_daddr : c->skc_rcv_saddr);
 }
