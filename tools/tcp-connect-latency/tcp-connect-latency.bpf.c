@@ -19,7 +19,10 @@
 #define STATE_CLOSE        7
 #define SOCKET_UNCONNECTED 1 /* SS_UNCONNECTED */
 
-PLUMB_MAP(connect_states, HASH, CONNECT_STATES, __u64, struct connect_state);
+PLUMB_MAP(connect_states, HASH, CONNECT_STATES + CONNECT_KEPT, __u64, struct connect_state);
+
+/* How many of them have ended, and are kept for the next connection of the socket's address. */
+__s32 connect_kept = 0;
 
 /* 1: some were in SYN_SENT and then in SYN_RECV, in which those that are accepted begin. */
 __u32 connect_crossed = 0; /* not static: clang would make a byte of it, and BTF says otherwise */
@@ -32,36 +35,37 @@ static __always_inline struct connect_state *state_of(const struct sock *sk)
 	return s && s->start ? s : NULL;
 }
 
-/* A deletion can fail (6.1: the map is busy), so the state says itself that it is no longer one. */
+/* A deletion can fail, too (6.1: the map is busy). */
 static __always_inline void forget(const struct sock *sk, struct connect_state *s)
 {
 	__u64 id = (__u64)sk;
 
 	s->start = 0;
-	bpf_map_delete_elem(&connect_states, &id);
+	if (connect_kept < CONNECT_KEPT || bpf_map_delete_elem(&connect_states, &id))
+		atomic_add(&connect_kept, 1);
 }
 
-/* Fills in whose connection it is; 0 if it is not TCP's, or the filters reject it. */
-static __noinline int identify(struct connect_state *s, const struct sock *sk)
+/* Fills in whose connection it is; false if it is not TCP's, or the filters reject it. */
+static __always_inline bool identify(struct connect_state *s, const struct sock *sk)
 {
 	struct task_struct *task = current_task();
 	const struct sock_common *c;
-	struct ends_head head;
+	struct ends_start start;
 
-	c = ends_head(&head, sk);
-	if (!ends_head_is_ip(c) || BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
-		return 0;
+	c = ends_peek(&start, sk);
+	if (!ends_head_is_ip(c) || peek(sk, sk_protocol) != IPPROTO_TCP)
+		return false;
 	/* Without a filter it is the tool's own, whose end does not lack its beginning. */
 	s->rejected = !filter_thread(task) || !filter_entry(task);
 	if (s->rejected && filter_rejects_threads())
-		return 0;
+		return false;
 	key_current(&s->who, task, bpf_get_smp_processor_id());
 	key_trim(&s->who);
 	s->pid = current_pid(task);
 	s->tid = current_tid(task);
-	ends_head_address(c, &s->raddr, true);
+	ends_peek_address(c, sk, &s->raddr, true);
 	s->rport = bpf_ntohs(c->skc_dport);
-	return 1;
+	return true;
 }
 
 static __always_inline void begin(const struct sock *sk, __u32 copy)
@@ -72,17 +76,21 @@ static __always_inline void begin(const struct sock *sk, __u32 copy)
 
 	if (!identify(&s, sk))
 		return;
-	if (bpf_map_update_elem(&connect_states, &id, &s, BPF_NOEXIST)) {
-		old = state_of(sk);
-		if (copy && old)
-			return;
-		if (old && !old->rejected)
-			ledger_count(cpu, exit_lost);
+	old = bpf_map_lookup_elem(&connect_states, &id);
+	if (!old) {
 		if (bpf_map_update_elem(&connect_states, &id, &s, BPF_ANY)) {
 			if (!s.rejected && !copy)
 				ledger_count(cpu, no_state);
 			return;
 		}
+	} else {
+		if (copy && old->start)
+			return;
+		if (!old->start)
+			atomic_add(&connect_kept, -1);
+		else if (!old->rejected)
+			ledger_count(cpu, exit_lost);
+		*old = s;
 	}
 	if (!s.rejected)
 		ledger_count(cpu, began);
@@ -144,23 +152,27 @@ static __always_inline void end(const struct sock *sk, __u32 state, __u32 copy)
 	forget(sk, s);
 }
 
-PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
+/* Not inlined: of ten changes of a connection, seven save no registers for it. */
+static __noinline int state_changed(const struct sock *sk, __u32 from, __u32 to, __u32 copy)
 {
-	const struct sock *sk = (const struct sock *)argument_at(ctx, 0);
-	const __u32 from = argument_at(ctx, 1), to = argument_at(ctx, 2);
-
 	if (state_is_done((__u64)sk, from, to, copy))
 		return 0;
-	if (to == STATE_SYN_SENT) {
+	if (to == STATE_SYN_SENT)
 		begin(sk, copy);
-	} else if (from == STATE_SYN_SENT) {
-		if (to == STATE_SYN_RECV) /* both ends have connected to each other */
-			connect_crossed = 1;
-		else
-			end(sk, to, copy);
-	} else if (from == STATE_SYN_RECV && connect_crossed && state_of(sk)) {
+	else if (from == STATE_SYN_SENT && to == STATE_SYN_RECV)
+		connect_crossed = 1; /* both ends have connected to each other */
+	else if (from == STATE_SYN_SENT || state_of(sk))
 		end(sk, to, copy);
-	}
+	return 0;
+}
+
+PROGRAM_COPIES(state_changes, "raw_tp/inet_sock_set_state")
+{
+	const __u32 from = argument_at(ctx, 1), to = argument_at(ctx, 2);
+
+	if (to == STATE_SYN_SENT || from == STATE_SYN_SENT ||
+	    (from == STATE_SYN_RECV && connect_crossed))
+		state_changed((const struct sock *)argument_at(ctx, 0), from, to, copy);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 /* Connections that are being made; beyond them, some are lost. */
 #define CONNECT_STATES 32768
+#define CONNECT_KEPT   1024 /* besides, states of such that have ended, at most */
 
 /* Results that are no errno. */
 #define CONNECT_CLOSED 4096 /* the process gave up: close(), shutdown(), AF_UNSPEC */
