@@ -290,15 +290,18 @@ if [[ $(uname -m) == x86_64 ]] && gcc -o arguments arguments.c; then
 	checks 0 usdt:./arguments:args:here
 	why usdt:./arguments:args:here 'argument 1 .8@%xmm0. is not read: '
 fi
-# Where this kernel's probe damages what is at a 5-byte nop, it is refused, and not tried either.
+# Where this kernel's probe damages what is at a 5-byte nop, it is refused, and not tried either; at an entry it is behind the nop.
 cp "$top/build/tests/nops" .
 if [[ $(uname -m) == x86_64 ]]; then
 	intact=$("$bin/func-count" --no-calibrate u:./nops:nops_leaf+5 -- ./nops 2>&1 >/dev/null | grep -c 'damaged 0')
 	((intact)) && wanted=ok || wanted=refused
-	"$bin/probe-check" -j u:./nops:nops_leaf+5 usdt:./nops:app:leaf u:./nops:nops_leaf >"$out" 2>"$err"
+	"$bin/probe-check" -j u:./nops:nops_leaf+5 usdt:./nops:app:leaf u:./nops:nops_leaf u:./nops:nops_entry \
+		u:./nops:nops_long >"$out" 2>"$err"
 	verdict u:./nops:nops_leaf+5 "$wanted"
 	verdict usdt:./nops:app:leaf "$wanted"
 	verdict u:./nops:nops_leaf ok
+	verdict u:./nops:nops_entry ok
+	verdict u:./nops:nops_long ok
 fi
 checks 3 usdt:./traced:mine:here usdt:./traced:mine:hree usdt:./traced:yours:here
 verdict usdt:./traced:mine:here ok

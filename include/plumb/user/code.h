@@ -43,6 +43,15 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit);
 
 /*
+ * The length of the first instruction of CODE, if it is a nop of x86_64 that is longer than a byte;
+ * 0: it is not.
+ */
+size_t plumb_code_long_nop(const void *code, size_t size, bool is_32bit);
+
+/* Whether CODE may jump to that byte of it: it does, or not all of it can be decoded. */
+bool plumb_code_jumps_to(size_t target, const void *code, size_t size, bool is_32bit);
+
+/*
  * Why a return probe on the function of this CODE would mislead it: it reads, pops or writes its
  * return address.  A static text, or NULL: nothing is seen that does.
  */

@@ -9,10 +9,17 @@
 #include <plumb/user/userfuncs.h>
 
 /*
- * Sets the obstacle of functions of the file FD that would be probed at a 5-byte nop inside a
- * function, where this kernel's probes overwrite the function's red zone.  Linux 6.18 on x86_64
- * replaces such a nop by a call, whose return address is written below the stack pointer.
+ * Why there must be no uprobe on the first instruction of CODE, since that is a long nop; a static
+ * text, or NULL.  CALLED is set if the kernel replaces this nop by a call instead of a breakpoint.
+ *
+ * Linux 6.18 on x86_64 replaces any nop of 5 bytes.  The call's return address overwrites what the
+ * function has below the stack pointer; and a child of fork(2) has the call, but not the page to
+ * which it leads: SIGSEGV, also after the probe is gone.  Linux 7.2 replaces one nop of 10 bytes,
+ * which other kernels refuse, and does no harm.
  */
+const char *plumb_uprobe_nop_obstacle(const void *code, size_t size, bool is_32bit, bool *called);
+
+/* Sets the obstacle of those of the file FD that have a place at such a nop. */
 void plumb_uprobe_refuse_nops(int fd, struct plumb_userfuncs *found);
 
 /*

@@ -41,12 +41,14 @@ struct plumb_userfunc {
 	char *name;
 	char *aliases; /* further names of the function, "a, b"; NULL: none */
 	/*
-	 * In the file, of the function's first byte, after its endbr64, of the byte at OFFSET; in
-	 * a Go program, after its stack check, which runs again when the stack has grown.
+	 * In the file, of the function's first byte, after its endbr64, after a nop that must not
+	 * be probed, of the byte at OFFSET; in a Go program, after its stack check, which runs
+	 * again when the stack has grown.
 	 */
 	uint64_t offset;
 	bool is_inside;  /* at OFFSET */
 	bool is_stepped; /* the kernel single-steps the instruction at a place of it (code.h) */
+	bool is_called;  /* the kernel replaces the nop there by a call, not by a breakpoint */
 	uint64_t size;   /* bytes from there to the function's end; 0: unknown */
 	/* Static texts that follow "NAME: "; NULL: none is known. */
 	const char *obstacle;        /* why the kernel refuses a uprobe here */

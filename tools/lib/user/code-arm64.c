@@ -191,4 +191,14 @@ bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
 	       (value & 0xfffffc1f) != 0xd63f0000;
 }
 
+size_t plumb_code_long_nop(const void *code, size_t size, bool is_32bit)
+{
+	return 0;
+}
+
+bool plumb_code_jumps_to(size_t target, const void *code, size_t size, bool is_32bit)
+{
+	return false;
+}
+
 #endif

@@ -126,13 +126,17 @@ const char *plumb_code_obstacle(const void *code, size_t size, bool is_32bit)
 	return NULL;
 }
 
+static bool is_nop(const struct opcode *o)
+{
+	return *o->bytes == 0x90 || (o->size > 1 && o->bytes[0] == 0x0f && o->bytes[1] == 0x1f);
+}
+
 bool plumb_code_is_stepped(const void *code, size_t size, bool is_32bit)
 {
 	struct opcode o = find_opcode(code, size, is_32bit);
-	const bool is_long_nop = o.size > 1 && o.bytes[0] == 0x0f && o.bytes[1] == 0x1f;
 
-	return o.size && (o.is_vector || !(*o.bytes == 0x90 || is_long_nop || is_branch(&o) ||
-					   (*o.bytes >= 0x50 && *o.bytes <= 0x57)));
+	return o.size && (o.is_vector ||
+			  !(is_nop(&o) || is_branch(&o) || (*o.bytes >= 0x50 && *o.bytes <= 0x57)));
 }
 
 /* --- kinds --- */
@@ -202,6 +206,42 @@ size_t plumb_code_visit(const void *code, size_t size, bool is_32bit,
 		cs_free(decoded, 1);
 	cs_close(&engine);
 	return size - left;
+}
+
+static bool take_first(const struct plumb_instruction *in, void *length)
+{
+	*(size_t *)length = in->length;
+	return false;
+}
+
+size_t plumb_code_long_nop(const void *code, size_t size, bool is_32bit)
+{
+	struct opcode o = find_opcode(code, size, is_32bit);
+	size_t length = 0;
+
+	if (!is_32bit && o.size && !o.is_vector && is_nop(&o))
+		plumb_code_visit(code, size, is_32bit, take_first, &length);
+	return length > 1 ? length : 0;
+}
+
+struct jump {
+	int64_t target;
+	bool is_found;
+};
+
+static bool look_for_jump(const struct plumb_instruction *in, void *context)
+{
+	struct jump *j = context;
+
+	j->is_found |= in->kind == PLUMB_INSTRUCTION_JUMP && in->target == j->target;
+	return true;
+}
+
+bool plumb_code_jumps_to(size_t target, const void *code, size_t size, bool is_32bit)
+{
+	struct jump j = {.target = target};
+
+	return plumb_code_visit(code, size, is_32bit, look_for_jump, &j) < size || j.is_found;
 }
 
 #endif

@@ -168,7 +168,14 @@ int plumb_targets_add_userfuncs(struct plumb_targets *t, struct plumb_userfuncs 
 {
 	struct plumb_userfuncs *known = find_file(t, more);
 	int err = drop_unprobed(more);
+	size_t called = 0;
 
+	for (size_t i = 0; i < more->n; i++)
+		called += more->list[i].is_called;
+	if (called)
+		plumb_info("%zu of %zu functions in %s begin with a nop that this kernel replaces "
+			   "by a call: their probes cost less",
+			   called, more->n, more->path);
 	if (!err && !known) {
 		*plumb_append(t->files, t->n_files) = *more;
 		return 0;
@@ -234,11 +241,15 @@ int plumb_targets_find(struct plumb_targets *found, const char *const *patterns,
 
 static void count_stepped(struct plumb_targets *t)
 {
+	bool are_called = false;
+
 	memset(t->stepped, 0, sizeof(t->stepped));
 	for (size_t i = 0; i < t->n_files; i++)
-		for (size_t j = 0; j < t->files[i].n; j++)
+		for (size_t j = 0; j < t->files[i].n; j++) {
 			t->stepped[t->files[i].list[j].is_stepped]++;
-	t->traced = !t->stepped[true] ? NULL
+			are_called |= t->files[i].list[j].is_called;
+		}
+	t->traced = !t->stepped[true] && !are_called ? NULL
 		    : t->stepped[false]
 			    ? "a traced call whose first instruction is emulated"
 			    : "a traced call, whose first instruction is single-stepped";

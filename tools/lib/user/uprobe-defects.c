@@ -9,39 +9,54 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <plumb/user/code.h>
 #include <plumb/user/self-test.h>
 
-/* --- 5-byte nops --- */
+/* --- long nops --- */
 
-static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+/* Longest instruction, in bytes. */
+#define INSTRUCTION 15
+
+/* The nops that kernels replace by a call; 5-byte ones of any form. */
+static const unsigned char nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
+enum { NOP5, NOP10, NOPS };
 
 /* A function that keeps its argument in the red zone while it passes a nop, and returns it. */
-asm(".pushsection .text\n"
-    ".globl plumb_red_zone, plumb_red_zone_nop\n"
-    ".hidden plumb_red_zone, plumb_red_zone_nop\n"
-    ".type plumb_red_zone, @function\n"
-    "plumb_red_zone:\n"
-    "	movq %rdi, -8(%rsp)\n"
-    "plumb_red_zone_nop:\n"
-    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
-    "	movq -8(%rsp), %rax\n"
-    "	ret\n"
-    ".size plumb_red_zone, . - plumb_red_zone\n"
-    ".popsection\n");
+#define RED_ZONE(name, nop)                                                                        \
+	asm(".pushsection .text\n"                                                                 \
+	    ".globl " #name ", " #name "_nop\n"                                                    \
+	    ".hidden " #name ", " #name "_nop\n"                                                   \
+	    ".type " #name ", @function\n" #name ":\n"                                             \
+	    "	movq %rdi, -8(%rsp)\n" #name "_nop:\n"                                             \
+	    "	.byte " nop "\n"                                                                   \
+	    "	movq -8(%rsp), %rax\n"                                                               \
+	    "	ret\n"                                                                               \
+	    ".size " #name ", . - " #name "\n"                                                     \
+	    ".popsection\n");                                                                      \
+	long name(long value);                                                                     \
+	void name##_nop(void)
 
-long plumb_red_zone(long value);
-void plumb_red_zone_nop(void);
+RED_ZONE(plumb_red_zone5, "0x0f, 0x1f, 0x44, 0, 0");
+RED_ZONE(plumb_red_zone10, "0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0");
+
+static const struct {
+	long (*pass)(long value);
+	void (*nop)(void);
+} own[NOPS] = {{plumb_red_zone5, plumb_red_zone5_nop}, {plumb_red_zone10, plumb_red_zone10_nop}};
+
+enum outcome { UNTRIED, UNKNOWN, TRAPS, CALLS, DAMAGES };
 
 /* A uprobe on the nop; its descriptor or -errno. */
-static int open_own_uprobe(void)
+static int open_own_uprobe(void (*nop)(void))
 {
 	struct plumb_userfuncs found;
-	int err = plumb_self_test_find_userfunc(plumb_red_zone_nop, &found);
+	int err = plumb_self_test_find_userfunc(nop, &found);
 
 	if (err)
 		return err;
@@ -50,61 +65,92 @@ static int open_own_uprobe(void)
 	return err;
 }
 
-static bool try_nop(void)
+static bool passes(int nop)
 {
 	const long value = 0x1234567;
-	int event = open_own_uprobe();
-	bool intact = true;
 
-	if (event < 0) /* nor can others be opened */
-		return false;
-	/* The first call replaces the nop. */
-	for (int i = 0; i < 4; i++)
-		intact &= plumb_red_zone(value) == value;
-	close(event);
-	return !intact;
+	return own[nop].pass(value) == value;
 }
 
-/* Of 32-bit programs the kernel leaves nops as they are. */
-static bool is_64bit(int fd)
+static void on_fault(int number)
+{
+	_exit(1);
+}
+
+static bool child_passes(int nop)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		signal(SIGSEGV, on_fault); /* no line in the kernel's log, no core file */
+		_exit(!passes(nop));
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+static enum outcome try_nop(int nop)
+{
+	enum outcome outcome = TRAPS;
+	int event = open_own_uprobe(own[nop].nop);
+	bool intact = true;
+
+	if (event < 0) /* refused, or the tool has given up the rights to try */
+		return UNKNOWN;
+	/* The first call replaces the nop. */
+	for (int i = 0; i < 4; i++)
+		intact &= passes(nop);
+	if (*(const volatile unsigned char *)own[nop].nop != 0xcc)
+		outcome = CALLS;
+	if (!intact || !child_passes(nop))
+		outcome = DAMAGES;
+	close(event);
+	return outcome;
+}
+
+const char *plumb_uprobe_nop_obstacle(const void *code, size_t size, bool is_32bit, bool *called)
+{
+	static enum outcome outcomes[NOPS];
+	const size_t length = plumb_code_long_nop(code, size, is_32bit);
+	const bool is_10 = length == 10 && !memcmp(code, nop10, sizeof(nop10));
+	enum outcome *outcome = &outcomes[is_10 ? NOP10 : NOP5];
+
+	*called = false;
+	if (length != 5 && !is_10)
+		return NULL;
+	if (*outcome == UNTRIED)
+		*outcome = try_nop(outcome - outcomes);
+	*called = *outcome == CALLS;
+	if (*outcome == DAMAGES)
+		return "at this nop the kernel's probe overwrites the function's stack, or ends "
+		       "children of the process";
+	if (*outcome == UNKNOWN)
+		return is_10 ? PLUMB_CODE_REFUSED " (segment prefix)"
+			     : "whether a probe on this nop does harm could not be tried";
+	return NULL;
+}
+
+static bool is_32bit(int fd)
 {
 	unsigned char class = ELFCLASSNONE;
 
-	return pread(fd, &class, sizeof(class), EI_CLASS) == sizeof(class) && class == ELFCLASS64;
-}
-
-static bool is_nop5(int fd, uint64_t offset)
-{
-	unsigned char code[sizeof(nop5)];
-
-	return pread(fd, code, sizeof(code), offset) == sizeof(code) &&
-	       !memcmp(code, nop5, sizeof(code));
-}
-
-/* At a function's first instruction nothing is in the red zone. */
-static bool is_at_nop(int fd, const struct plumb_userfunc *u, bool is_usdt)
-{
-	bool is_at = u->is_inside && is_nop5(fd, u->offset);
-
-	for (size_t i = 0; i < u->n_places; i++)
-		is_at |= (is_usdt || u->places[i].offset != u->offset) &&
-			 is_nop5(fd, u->places[i].offset);
-	return is_at;
+	return pread(fd, &class, sizeof(class), EI_CLASS) == sizeof(class) && class == ELFCLASS32;
 }
 
 void plumb_uprobe_refuse_nops(int fd, struct plumb_userfuncs *found)
 {
-	static bool is_tried, overwrites;
+	unsigned char code[INSTRUCTION];
+	struct plumb_userfunc *u;
+	ssize_t size;
+	bool called;
 
-	for (size_t i = 0; i < found->n && is_64bit(fd); i++) {
-		if (found->list[i].obstacle || !is_at_nop(fd, &found->list[i], found->is_usdt))
-			continue;
-		if (!is_tried)
-			overwrites = try_nop();
-		is_tried = true;
-		if (overwrites)
-			found->list[i].obstacle = "at a 5-byte nop this kernel's probe "
-						  "overwrites the function's stack";
+	for (size_t i = 0; i < found->n; i++) {
+		u = &found->list[i];
+		for (size_t j = 0; j < u->n_places && !u->obstacle; j++) {
+			size = pread(fd, code, sizeof(code), u->places[j].offset);
+			u->obstacle = plumb_uprobe_nop_obstacle(code, size > 0 ? size : 0,
+								is_32bit(fd), &called);
+		}
 	}
 }
 
@@ -144,6 +190,12 @@ bool plumb_uretprobe_is_filtered(void)
 }
 
 #else
+
+const char *plumb_uprobe_nop_obstacle(const void *code, size_t size, bool is_32bit, bool *called)
+{
+	*called = false;
+	return NULL;
+}
 
 void plumb_uprobe_refuse_nops(int fd, struct plumb_userfuncs *found)
 {

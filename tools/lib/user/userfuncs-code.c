@@ -10,9 +10,13 @@
 #include <plumb/core/log.h>
 #include <plumb/core/memory.h>
 #include <plumb/user/code.h>
+#include <plumb/user/uprobe-defects.h>
 
 /* Longest instruction of x86, in bytes. */
 #define INSTRUCTION 15
+
+/* What is looked at of a function's beginning: endbr64, a long nop, and an instruction. */
+#define START (4 + 2 * INSTRUCTION)
 
 /* Maximum size of a function that is decoded; a damaged symbol can claim to have a larger one. */
 #define FUNCTION (16UL << 20)
@@ -280,6 +284,45 @@ static size_t skip_stack_check(const void *code, size_t size, bool is_32bit)
 	return c.restarts && c.end < size ? c.end : 0;
 }
 
+/* As plumb_code_obstacle(), of kernels as this one. */
+static const char *find_obstacle(const void *code, size_t size, bool is_32bit, bool *called)
+{
+	const char *obstacle = plumb_uprobe_nop_obstacle(code, size, is_32bit, called);
+
+	return obstacle || *called ? obstacle : plumb_code_obstacle(code, size, is_32bit);
+}
+
+/* Whether a loop may begin at that instruction of the function, which is no call then. */
+static bool is_loop(const struct plumb_elf *file, const struct plumb_userfunc *u, size_t start)
+{
+	const size_t size = u->size < FUNCTION ? u->size : FUNCTION;
+	void *code = plumb_zeroed(size + 1, 1);
+	const bool jumps = plumb_code_jumps_to(start, code, read_code(file, u->offset, code, size),
+					       is_32bit(file));
+
+	free(code);
+	return jumps || !size;
+}
+
+/* The bytes at the function's beginning after which it can be probed; 0: none. */
+static size_t skip_start(const struct plumb_elf *file, const struct plumb_userfunc *u,
+			 const unsigned char *code, size_t size)
+{
+	const size_t landing = skip_landing(code, size);
+	const char *obstacle;
+	size_t nop;
+	bool called;
+
+	obstacle = find_obstacle(code + landing, size - landing, is_32bit(file), &called);
+	if (!obstacle)
+		return landing;
+	nop = plumb_code_long_nop(code + landing, size - landing, is_32bit(file));
+	if (!nop || is_loop(file, u, landing + nop))
+		return 0;
+	plumb_info("%s in %s: probed after its nop: %s", u->name, file->path, obstacle);
+	return landing + nop;
+}
+
 static int inspect(const struct plumb_elf *file, const struct plumb_usersyms *syms,
 		   struct plumb_userfunc *u, uint64_t start, bool returns, bool is_go, void *code,
 		   size_t room)
@@ -294,18 +337,18 @@ static int inspect(const struct plumb_elf *file, const struct plumb_usersyms *sy
 		find_returns(file, syms, u, code, size < u->size ? size : u->size);
 	if (!start)
 		landing = is_go ? skip_stack_check(code, size, is_32bit(file))
-				: skip_landing(code, size);
-	if (landing && plumb_code_obstacle((char *)code + landing, size - landing, is_32bit(file)))
+				: skip_start(file, u, code, size);
+	if (landing &&
+	    find_obstacle((char *)code + landing, size - landing, is_32bit(file), &u->is_called))
 		landing = 0;
 	code = (char *)code + start + landing;
 	size -= start + landing;
-	u->obstacle = plumb_code_obstacle(code, size, is_32bit(file));
+	u->obstacle = find_obstacle(code, size, is_32bit(file), &u->is_called);
 	u->is_stepped = plumb_code_is_stepped(code, size, is_32bit(file));
-	u->offset += landing;
+	u->offset += start + landing;
+	u->size -= start + landing < u->size ? start + landing : u->size;
 	if (!start)
 		return 0;
-	u->offset += start;
-	u->size -= start < u->size ? start : u->size;
 	u->is_inside = true;
 	u->return_obstacle = "a place inside a function has no return";
 	return 0;
@@ -319,7 +362,7 @@ int plumb_userfuncs_inspect(const struct plumb_elf *file, const struct plumb_use
 	returns |= found->is_go;
 	for (size_t i = 0; !err && i < found->n; i++) {
 		struct plumb_userfunc *u = &found->list[i];
-		uint64_t room = INSTRUCTION;
+		uint64_t room = START;
 		void *code;
 
 		if ((start || returns) && u->size > room)
