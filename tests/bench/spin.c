@@ -74,7 +74,7 @@ FUNCTION(spin_ret, "");
 FUNCTION(spin_push, "push %rbp\npop %rbp");
 FUNCTION(spin_sub, "sub $24, %rsp\nadd $24, %rsp");
 FUNCTION(spin_nop, "nop");
-FUNCTION(spin_nop5, ".byte 0x0f, 0x1f, 0x44, 0, 0");
+FUNCTION(spin_nop5, ".byte 0x0f, 0x1f, 0x44, 0, 0\npush %rbp\npop %rbp");
 FUNCTION(spin_endbr64, "endbr64\npush %rbp\npop %rbp");
 FUNCTION(spin_endbr64_nop5, "endbr64\n.byte 0x0f, 0x1f, 0x44, 0, 0");
 #endif
