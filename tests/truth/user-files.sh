@@ -254,21 +254,6 @@ run_stacks() {
 	done
 }
 
-# At a nop that the kernel replaces by a call, a probe may overwrite what the function keeps there, or end children.
-run_nops() {
-	nops=$(command -v nops)
-	entries=
-	[ "$(uname -m)" != x86_64 ] || entries="u:$nops:nops_entry u:$nops:nops_landing u:$nops:nops_long u:$nops:nops_loop"
-	for target in "u:$nops:nops_leaf" "u:$nops:nops_leaf+5" "usdt:$nops:app:leaf" $entries; do
-		name=nops-${target##*:}
-		program=func-count launch "$name" -j -v "$target" -- nops
-		program=func-count finish "$name" "$tool"
-	done
-	[ "$entries" ] || return
-	launch nops-timed -j "$nops:nops_entry" "$nops:nops_landing" "$nops:nops_long" -- nops
-	finish nops-timed "$tool"
-}
-
 run() {
 	# shellcheck disable=SC2034 # by what starts a tool
 	program=user-func-latency quick=--no-calibrate
@@ -282,7 +267,6 @@ run() {
 	run_32
 	run_throws
 	run_stacks
-	run_nops
 	run_by_name
 	run_escaped
 	run_inside
@@ -306,27 +290,6 @@ check_counts() {
 	esac
 	holds "... user-func-latency" chosen.json '($last.rows | map(.count)) == [1009]'
 	holds "... usdt-latency" chosen-usdt.json '($last.rows | map(.count)) == [1009] and $last.ledger.unmatched == 0'
-}
-
-check_nops() {
-	for name in nops_leaf nops_leaf+5 leaf nops_entry nops_landing nops_long nops_loop; do
-		[[ -e nops-$name.status ]] || continue # arm64
-		evidence "nops-$name.json" "nops-$name.err"
-		if [[ $name =~ \+|^leaf|loop && $(cat "nops-$name.status") == 1 ]]; then
-			like "$name: refused, since the probe would damage the program" "$(cat "nops-$name.err")" \
-				'at this nop the kernel.s probe overwrites'
-			continue
-		fi
-		calls=2018
-		[[ $name =~ leaf ]] && calls=1009
-		holds "$name: its calls" "nops-$name.json" "(\$last.rows | map(.count)) == [$calls]"
-		like "... none of which is damaged" "$(cat "nops-$name.err")" 'damaged 0'
-	done
-	[[ -e nops-timed.status ]] || return
-	holds "functions that begin with nops, timed" nops-timed.json '($last.rows | map(.count)) == [2018, 2018, 2018]'
-	like "... none of which is damaged" "$(cat nops-timed.err)" 'damaged 0'
-	is "a nop that the kernel replaces by a call is said to be one" "$(grep -c 'this kernel replaces by a call' nops-nops_long.err)" \
-		"$(sed -n 's/^replaced //p' nops-nops_long.err)"
 }
 
 check() {
@@ -397,7 +360,6 @@ check() {
 	holds "... by probes on return instructions" contexts.json '$last.mechanism.name | endswith(".returns")'
 	like "_setjmp has no return probe" "$(cat keeps-_setjmp.status keeps-_setjmp.err)" "^1.*_setjmp in .*: it depends on its return address"
 	like "... nor has vfork, whose return instruction is probed" "$(cat keeps-vfork.status keeps-vfork.json)" '^0.*measured by uprobe\.(multi\.)?returns;'
-	check_nops
 	if [[ -e space.skip ]]; then
 		skip "files of a mount namespace" "$(cat space.skip)"
 		return
