@@ -1,86 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "programs.h"
 
-#include <errno.h>
-#include <linux/bpf.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <plumb/bpf/core/copies.h>
+#include <plumb/functions/exchange.h>
 #include <plumb/core/program.h>
 #include <plumb/functions/copies.h>
-#include <plumb/kernel/token.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* --- programs with compare-and-exchange on kernels whose BPF has none (before 5.12) --- */
-
-#define EXCHANGE (BPF_STX | BPF_ATOMIC | BPF_DW)
-#define STORE    (BPF_STX | BPF_MEM | BPF_DW)
-
-/* Whether a program that compares and exchanges a word of its stack can be loaded. */
-static bool kernel_has_exchange(void)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = STORE, .dst_reg = BPF_REG_10, .src_reg = BPF_REG_0, .off = -8},
-		{.code = EXCHANGE,
-		 .dst_reg = BPF_REG_10,
-		 .src_reg = BPF_REG_0,
-		 .off = -8,
-		 .imm = BPF_CMPXCHG},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = plumb_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, insns,
-				 sizeof(insns) / sizeof(insns[0]), NULL);
-
-	if (fd < 0)
-		return false;
-	close(fd);
-	return true;
-}
-
-/* The expected value stays in register 0, where the instruction would have put the old one. */
-static int replace(struct bpf_program *p)
-{
-	const size_t n = bpf_program__insn_cnt(p);
-	struct bpf_insn *insns = malloc(n * sizeof(*insns));
-	int err;
-
-	if (!insns)
-		return -ENOMEM;
-	memcpy(insns, bpf_program__insns(p), n * sizeof(*insns));
-	for (size_t i = 0; i < n; i++)
-		if (insns[i].code == EXCHANGE && insns[i].imm == BPF_CMPXCHG) {
-			insns[i].code = STORE;
-			insns[i].imm = 0;
-		}
-	err = bpf_program__set_insns(p, insns, n);
-	free(insns);
-	return err;
-}
-
 /*
- * If the kernel refuses compare-and-exchange, it is replaced by a store, which the programs always
- * see succeed; not in functions that are not inlined, so that ONLY_WITHOUT takes the place of
- * ONLY_WITH then.
+ * Where the kernel refuses compare-and-exchange, the store in its place always succeeds; not in
+ * functions that are not inlined, so that ONLY_WITHOUT takes the place of ONLY_WITH then.
  */
 static int prepare_exchange(struct bpf_object *object, const char *only_with,
 			    const char *only_without)
 {
-	const bool has = kernel_has_exchange();
+	const int lacks = plumb_exchanges_to_stores(object);
 	struct bpf_program *p =
-		bpf_object__find_program_by_name(object, has ? only_without : only_with);
-	int err = bpf_program__set_autoload(p, false);
+		bpf_object__find_program_by_name(object, lacks ? only_with : only_without);
 
-	if (has)
-		return err;
-	bpf_object__for_each_program(p, object) {
-		if (!err)
-			err = replace(p);
-	}
-	return err;
+	return lacks < 0 ? lacks : bpf_program__set_autoload(p, false);
 }
 
 /* --- copies of the programs that follow I/O, where these can be preempted --- */
