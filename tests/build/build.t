@@ -42,7 +42,7 @@ is "a touched shared page rebuilds the manual page only" \
 	"$(made_anew tools/lib/manual/options.rst build/bin/syscall-latency build/man/syscall-latency.8 2>&1)" "build/man/syscall-latency.8"
 
 # 5.10 has no other atomic instruction, and refuses a program that holds one that never runs.
-# file-io-breakdown's loader replaces its compare-and-exchange there. lock-latency needs 5.19, futex-latency 5.12, request-latency 6.3.
+# The loaders of file-io-breakdown and request-latency replace theirs there. lock-latency needs 5.19, futex-latency 5.12.
 is "programs for all kernels have no atomic instruction but additions that fetch nothing" "$(
 	for object in build/bpf/*.bpf.o; do
 		[[ $object == *-session-* || $object == */file-io-breakdown.bpf.o || $object == */lock-latency*.bpf.o ||

@@ -119,7 +119,7 @@ at_most "simple tools call few functions" \
 	"$(calls runq-latency syscall-count cpu-profile offcpu-time func-latency func-stack)" 60
 mapfile -t tracers < <(grep -l "plumb_main(" tools/*/*.c | cut -d / -f 2 | grep -v lib | sort -u)
 at_most "all tools that trace call not too many" \
-	"$(calls "${tracers[@]}")" 170
+	"$(calls "${tracers[@]}")" 171
 
 # Files in reading order.
 for part in "${parts[@]}"; do

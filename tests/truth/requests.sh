@@ -45,10 +45,6 @@ run() {
 	everything && count=100 || count=30
 	start known requests $count
 	attach served -p "$pid" -b comm
-	if ! await 60 is_tracing served || is_over "$(cat served.pid)"; then
-		finish served "$(cat served.pid)"
-		return
-	fi
 	attach with-calls -p "$pid" -b comm --calls
 	attach stages -p "$pid" -b comm,stage
 	attach keyed -p "$pid" -b pid,process,comm,server,raddr,lport
@@ -73,6 +69,10 @@ run() {
 	# shellcheck disable=SC2086 # words
 	kill $hogs
 	serve_without_quota
+
+	[ ! -e /sys/kernel/tracing/events/sock/sk_data_ready ] || return 0
+	"$program" --mechanism=raw_tracepoint -d 1 </dev/null >forced.out 2>forced.err
+	echo "$?" >forced.status
 }
 
 # Each server's row is .r, and what it says itself .t.
@@ -97,10 +97,12 @@ clocks() {
 		"$each"' each(.t.comm == "r-back" or (.r.sum >= .t.least.sum * 0.98 - 200000 and .r.sum <= .t.most.sum))' --slurpfile truth "$2.truth"
 	holds "... as have their p50 and p99" "$1.json" "$each"' each(.t.comm == "r-back" or (.t as $t | .r as $r | all("50", "99";
 		$r.percentiles[.] >= $t.least.percentiles[.] * 0.98 - 20000 and $r.percentiles[.] <= $t.most.percentiles[.] * (1 + 1 / 64))))' --slurpfile truth "$2.truth"
-	# fsync can wait for a CPU between its sleeps; CPU time in calls is told from that in user mode by --calls.
+	# fsync can wait for a CPU between its sleeps; CPU time in calls is told from that in user mode by --calls.  Where TCP does not say
+	# that it takes bytes, a request is handed if the next one arrives before the program at the end of the send has run.
 	holds "... with what servers did on purpose in its own part, at least 95 %" "$1.json" \
 		"$each"' each(.t.part == "" or .t.comm == $but or (.t as $t | .r.split
-			| if $t.part == "disk" then .disk + .runq + .preempted + .irq + $t.count * 20000 else .[$t.part] // .on_cpu end) >= .t.planted * 0.95)' \
+			| if $t.part == "disk" then .disk + .runq + .preempted + .irq + $t.count * 20000 else .[$t.part] // .on_cpu end
+				+ if $t.part == "handed" or ($last.mechanism.hooks | index("tcp_sendmsg_locked")) then 0 else .handed end) >= .t.planted * 0.95)' \
 		--slurpfile truth "$2.truth" --arg but "${3-}"
 	holds "... and by the system call, or the peer, that it was in" "$1.json" "$each$uses"'
 		each({"r-sleep": ["blocked", "clock_nanosleep"], "r-lock": ["lock", "futex"], "r-disk": ["disk", "fsync"]}[.t.comm] as $of
@@ -113,7 +115,9 @@ clocks() {
 	holds "... those without a reply are abandoned, and none is in flight" "$1.json" \
 		'$last.ledger.abandoned == ([$truth[0].calls[] | select(.unanswered).count] | add) and $last.ledger.in_flight == 0 and $last.ledger.unmatched == 0' --slurpfile truth "$2.truth"
 	whole "of $1" "$1.json"
-	holds "nothing else is lost, of $1" "$1.json" '$last.ledger.lost == $last.ledger.unpaired and $last.ledger.missed == 0
+	# Before 5.12, and of kprobes before 6.7, the kernel does not count what it misses.
+	holds "nothing else is lost, of $1" "$1.json" '$last.ledger.lost_at_least == $last.ledger.unpaired
+		and ($last.ledger | .missed == 0 and .lost == .unpaired or .missed == null and .lost == null and ($last.kernel[:2] | IN("5.", "6.")))
 		or ($last.kernel[:2] == "7." and $last.ledger.missed > 0)'
 }
 
@@ -131,16 +135,16 @@ check_quota() {
 }
 
 check() {
-	if [ "$(cat served.status)" = 77 ]; then
-		like "where tracepoints of sockets are missing, the tool says which" "$(cat served.err)" \
-			'no tracepoint s[a-z_]+: sk_data_ready came in 6\.2, sock_recv_length and sock_send_length in 6\.3'
-		return
+	if [ -e forced.status ]; then
+		like "where tracepoints of sockets are missing, the tool says which, and takes functions by default" "$(cat forced.status forced.err | tr '\n' ' ')$(jq -rs '.[-1].mechanism.name' served.json)" \
+			'^77 .*no tracepoint s[a-z_]+ here: sk_data_ready came in 6\.2, sock_recv_length and sock_send_length in 6\.3.*(fentry|kprobe)$'
 	fi
 	clocks served known
 	evidence with-calls.json with-calls.err
+	# A server that spins reads its CPU time by a system call: natively some 8 % of that, beside other work.
 	holds "with --calls CPU time in system calls is told from that in user mode, by call" with-calls.json "$each$uses"'
 		each(.t.comm != "r-calls" or (.r | in_call("kernel"; "getrandom") + .split.irq) >= .t.planted * 0.95)
-		and each(.t.comm != "r-spin" or .r.split.on_cpu >= .t.planted * 0.95) and all($last.rows[].split; adds_up)' --slurpfile truth known.truth
+		and each(.t.comm != "r-spin" or (.t as $t | .r | .split.on_cpu + .split.irq + in_call("kernel"; "clock_gettime") >= $t.planted * 0.95 and .split.on_cpu >= $t.planted * 0.7)) and all($last.rows[].split; adds_up)' --slurpfile truth known.truth
 	holds "... and without it is not looked for" served.json 'all($last.rows[].split; .kernel == null)'
 	holds "what servers wait for is the peer that they ask" keyed.json "$uses"' ($last.rows[] | select(.key.comm == "r-back").key.server) as $port
 		| [$last.rows[] | select(.key.comm == "r-down").split.peers[].peer] == ["127.0.0.1:\($port)"]' --slurpfile truth known.truth

@@ -21,17 +21,27 @@ static __always_inline void open_request(struct request_socket *s, __u64 first, 
 	s->first = first;
 }
 
-/* WRITTEN: socket_written() now.  When the reply is still being sent, it has ended by NOW. */
-static __noinline int close_request(const struct sock *sk, struct request_socket *s, __u32 written,
-				    __u64 now)
+/*
+ * S->read, which is 0 from now on; of two CPUs one gets it.  Before 5.12 the loader makes a store
+ * of the exchange (plumb_exchanges_to_stores()): there both can get it.
+ */
+static __always_inline __u64 request_take(struct request_socket *s)
+{
+	__u64 read = s->read, taken;
+
+	if (!read)
+		return 0;
+	taken = __sync_lock_test_and_set(&s->read, 0);
+	return request_config.exchanges ? taken : read;
+}
+
+static __noinline int request_ends(const struct sock *sk, struct request_socket *s, __u64 read,
+				   __u32 written, __u64 now)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), known;
-	__u64 read, end;
+	__u64 end;
 
 	if (!s) /* for the verifier */
-		return 0;
-	read = __sync_lock_test_and_set(&s->read, 0); /* of two CPUs, one */
-	if (!read)
 		return 0;
 	known = s->known;
 	s->known = 1;
@@ -55,6 +65,16 @@ static __noinline int close_request(const struct sock *sk, struct request_socket
 	if (!s->slots[REQUEST_WHOLE] && end - s->first >= request_config.min_ns)
 		find_rows(sk, s);
 	return record(s, read, end);
+}
+
+/* WRITTEN: socket_written() now.  When the reply is still being sent, it has ended by NOW. */
+static __always_inline void close_request(const struct sock *sk, struct request_socket *s,
+					  __u32 written, __u64 now)
+{
+	__u64 read = request_take(s);
+
+	if (read)
+		request_ends(sk, s, read, written, now);
 }
 
 /* --- it is read --- */

@@ -333,4 +333,6 @@ int tp_state_changes(struct trace_event_raw_inet_sock_set_state *ctx)
 	return state_changes(ctx->skaddr, ctx->oldstate, ctx->newstate);
 }
 
+#include "functions.bpf.h"
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

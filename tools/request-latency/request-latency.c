@@ -7,20 +7,21 @@
 #include <plumb/core/report.h>
 #include <plumb/core/run.h>
 #include <plumb/core/tracer.h>
-#include <plumb/kernel/types.h>
+#include <plumb/functions/exchange.h>
 #include <plumb/pictures/picture.h>
 #include <plumb/recorder/slower.h>
 #include <plumb/syscalls/untimed.h>
 
 #include <bpf/libbpf.h>
 
+#include "hooks.h"
 #include "requests.h"
 
 #include "request-latency.skel.h"
 
 static struct plumb_slower slower = {.records = &request_slow_ones};
 static struct plumb_picture_file perfetto = {.option = "--perfetto"};
-static bool early, calls;
+static bool calls;
 static struct plumb_tool tool;
 
 /* clang-format off */
@@ -51,21 +52,8 @@ static int save(struct plumb_report *r)
 
 static int prepare(struct plumb_options *o)
 {
-	static const char *const needed[] = {"sk_data_ready", "sock_recv_length",
-					     "sock_send_length"};
-	struct btf *btf = plumb_types_get(o->btf);
-	const char *missing = NULL;
-
-	early = btf && plumb_tracepoint_prototype(btf, "tcp_sendmsg_locked");
-	for (size_t i = 0; btf && i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!plumb_tracepoint_prototype(btf, needed[i]))
-			missing = needed[i];
-	plumb_kernel_btf_put(btf);
-	return missing ? plumb_error(EOPNOTSUPP,
-				     "this kernel has no tracepoint %s: sk_data_ready came in 6.2, "
-				     "sock_recv_length and sock_send_length in 6.3",
-				     missing)
-		       : 0;
+	request_hooks_find(o->btf);
+	return 0;
 }
 
 /* Calls in which a thread sleeps for nothing else, as long as the kernel does not say why. */
@@ -74,50 +62,92 @@ static const char *const of_disks[] = {"fsync", "fdatasync",       "sync", "sync
 static const char *const of_locks[] = {"flock", "fcntl", "fcntl64", NULL};
 static const char *const of_futexes[] = {"futex", "futex_time64", NULL};
 
-enum { BY_TRACEPOINTS, BY_RAW_TRACEPOINTS };
-
 /* Programs are named for what attaches them, if not both do, and those of --calls. */
-static bool is_loaded(const char *program, bool raw)
+static bool is_loaded(const char *program, bool raw, bool early)
 {
 	return strncmp(program, raw ? "tp_" : "raw_", raw ? 3 : 4) &&
 	       (early || strcmp(program, "raw_data_given")) &&
-	       (calls || !strstr(program, "_call_"));
+	       (calls || !strstr(program, "_call_")) &&
+	       (request_hooks.says_locks || strncmp(program, "lock_", 5));
 }
 
-static int open_programs(struct plumb_bpf *bpf, bool calibration)
+/* The names of what the programs are attached to, but functions; how many these are. */
+static size_t name_hooks(struct plumb_bpf *bpf, int mode)
 {
-	struct request_latency_bpf *skel = request_latency_bpf__open_opts(plumb_open_opts());
-	const bool raw = bpf->mode == BY_RAW_TRACEPOINTS;
+	const struct {
+		const char *name;
+		bool used;
+	} hooks[] = {
+		{"sk_data_ready", !request_mode_probes(mode)},
+		{"sock_recv_length", !request_mode_probes(mode)},
+		{"sock_send_length", !request_mode_probes(mode)},
+		{"inet_sock_set_state", true},
+		{"sched_wakeup_new", true},
+		{"contention_begin", request_hooks.says_locks},
+		{"contention_end", request_hooks.says_locks},
+		{"tcp_sendmsg_locked", mode == REQUEST_RAW_TRACEPOINTS && request_hooks.early},
+		{"sys_enter", calls},
+		{"sys_exit", calls},
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (hooks[i].used)
+			strcpy(bpf->hooks[n++], hooks[i].name);
+	return n;
+}
+
+static int configure(struct plumb_bpf *bpf, struct request_latency_bpf *skel, bool has_exchange)
+{
+	struct request_config *config = (struct request_config *)&skel->rodata->request_config;
+	const bool raw = bpf->mode != REQUEST_TRACEPOINTS,
+		   early = bpf->mode == REQUEST_RAW_TRACEPOINTS && request_hooks.early;
+	const size_t n_hooks = name_hooks(bpf, bpf->mode);
 	struct bpf_program *p;
 	uint8_t *kinds;
-	size_t n = 7;
 
-	(void)calibration;
-	if (!skel)
-		return -errno;
-	*bpf = PLUMB_BPF_OF(skel, "sk_data_ready", "sock_recv_length", "sock_send_length",
-			    "inet_sock_set_state", "sched_wakeup_new", "contention_begin",
-			    "contention_end");
-	if (raw && early)
-		strcpy(bpf->hooks[n++], "tcp_sendmsg_locked");
-	if (calls) {
-		strcpy(bpf->hooks[n++], "sys_enter");
-		strcpy(bpf->hooks[n], "sys_exit");
-	}
 	bpf_object__for_each_program(p, bpf->object)
-		if (!is_loaded(bpf_program__name(p), raw))
+		if (!is_loaded(bpf_program__name(p), raw, early))
 			bpf_program__set_autoload(p, false);
+	*config = (struct request_config){.min_ns = slower.min_ns,
+					  .slower = slower.asked,
+					  .early = early,
+					  .calls = calls,
+					  .exchanges = has_exchange};
 	kinds = (uint8_t *)skel->rodata->request_call_kinds;
 	plumb_syscalls_are(kinds, of_disks, REQUEST_OF_DISKS);
 	plumb_syscalls_are(kinds, of_locks, REQUEST_OF_LOCKS);
 	plumb_syscalls_are(kinds, of_futexes, REQUEST_OF_FUTEXES);
-	*(struct request_config *)&skel->rodata->request_config =
-		(struct request_config){.min_ns = slower.min_ns,
-					.slower = slower.asked,
-					.early = raw && early,
-					.calls = calls};
 	bpf_map__set_max_entries(skel->maps.request_slow_ones, plumb_slower_room(&slower));
-	return 0;
+	if (!request_hooks.allocates) {
+		bpf_map__set_map_flags(skel->maps.request_sockets, 0);
+		bpf_map__set_max_entries(skel->maps.request_sockets, REQUEST_SOCKETS_KEPT);
+	}
+	if (!request_mode_probes(bpf->mode))
+		bpf_map__set_max_entries(skel->maps.request_calls, 1);
+	return request_mode_probes(bpf->mode)
+		       ? request_functions_prepare(bpf, n_hooks, &config->reads)
+		       : 0;
+}
+
+static int open_programs(struct plumb_bpf *bpf, bool calibration)
+{
+	struct request_latency_bpf *skel;
+	const int mode = bpf->mode;
+	int err;
+
+	(void)calibration;
+	if (request_hooks.missing && !request_mode_probes(mode)) {
+		plumb_warn("%s", request_has_no_tracepoints());
+		return -EOPNOTSUPP;
+	}
+	skel = request_latency_bpf__open_opts(plumb_open_opts());
+	if (!skel)
+		return -errno;
+	*bpf = PLUMB_BPF_OF(skel, "");
+	bpf->mode = mode;
+	err = plumb_exchanges_to_stores(bpf->object);
+	return err < 0 ? err : configure(bpf, skel, !err);
 }
 
 static const char *const programs[] = {
@@ -149,18 +179,34 @@ static const char *const vital[] = {
 	"tp_state_changes",  NULL,
 };
 
+/* Beside the functions. */
+static const char *const function_programs[] = {
+	"thread_woken_new",
+	"lock_wait_begins",
+	"lock_wait_ends",
+	"raw_call_leaves",
+	"raw_call_enters",
+	"raw_state_changes",
+	NULL,
+};
+
 /* Data arrive in interrupts. */
-#define MECHANISM(name_, mode_, preemptible_)                                                      \
+#define MECHANISM(name_, mode_, preemptible_, programs_, ...)                                      \
 	{                                                                                          \
 		.name = (name_), .mode = (mode_), .preemptible = (preemptible_),                   \
-		.stability = "stable-ish: arguments of socket and scheduler tracepoints",          \
-		.open = open_programs, .programs = programs, .vital = vital, .interleaved = true,  \
-		.misses_are_calls = true,                                                          \
+		.open = open_programs, .programs = (programs_), .vital = vital,                    \
+		.interleaved = true, .misses_are_calls = true, __VA_ARGS__                         \
 	}
+#define STABLE   .stability = "stable-ish: arguments of socket and scheduler tracepoints"
+#define UNSTABLE .stability = "unstable: kernel functions"
 
 static const struct plumb_mechanism mechanisms[] = {
-	MECHANISM("tracepoint", BY_TRACEPOINTS, PLUMB_AS_TRACEPOINTS),
-	MECHANISM("raw_tracepoint", BY_RAW_TRACEPOINTS, PLUMB_AS_RAW),
+	MECHANISM("tracepoint", REQUEST_TRACEPOINTS, PLUMB_AS_TRACEPOINTS, programs, STABLE,
+		  .skipped = request_needs_no_plain_tracepoints),
+	MECHANISM("raw_tracepoint", REQUEST_RAW_TRACEPOINTS, PLUMB_AS_RAW, programs, STABLE,
+		  .skipped = request_has_no_tracepoints),
+	MECHANISM("fentry", REQUEST_FENTRY, PLUMB_AS_FENTRY, function_programs, UNSTABLE),
+	MECHANISM("kprobe", REQUEST_KPROBE, PLUMB_AS_TARGETS, function_programs, UNSTABLE),
 };
 
 static const struct plumb_ring rings[] = {
@@ -173,14 +219,16 @@ static struct plumb_tool tool = {
 	.card.summary = "Summarize how long clients wait for a server, from socket in to socket "
 			"out, as percentiles, and for what.",
 	.card.about = "hooks:     raw tracepoints sk_data_ready (6.2), sock_recv_length,\n"
-		      "           sock_send_length (6.3), inet_sock_set_state,\n"
-		      "           tcp_sendmsg_locked (where it is), or from 7.0 on\n"
-		      "           tracepoints; raw tracepoints sched_wakeup_new,\n"
-		      "           contention_begin, contention_end,\n"
+		      "           sock_send_length (6.3), tcp_sendmsg_locked (where it is),\n"
+		      "           inet_sock_set_state, or from 7.0 on tracepoints; before 6.3\n"
+		      "           fentry and fexit, or kprobe and kretprobe, on\n"
+		      "           sock_def_readable, inet_recvmsg, inet_sendmsg and their like\n"
+		      "           (unstable: kernel functions); raw tracepoints\n"
+		      "           sched_wakeup_new, contention_begin, contention_end (5.19),\n"
 		      "           sched_switch, sched_waking (stable-ish), begin and end\n"
 		      "           of irq_handler, softirq, and of the vectors; with --calls\n"
 		      "           sys_enter and sys_exit\n"
-		      "kernels:   6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
+		      "kernels:   5.10, 6.1, 6.12, 7.3 emulated, 6.18 locked down; x86_64\n"
 		      "fire rate: three or four per request, and one per segment that arrives;\n"
 		      "           each context switch and wakeup of the machine\n"
 		      "cost:      see the footer\n",

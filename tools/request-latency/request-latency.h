@@ -9,8 +9,11 @@
 #define REQUEST_BY_STAGE  (TCP_BY_TOOL << 1)
 
 #define REQUEST_SOCKETS 65536 /* accepted connections; those beyond are not followed */
-#define REQUEST_PATHS   1024
-#define REQUEST_PATH    108 /* UNIX_PATH_MAX */
+#define REQUEST_SOCKETS_KEPT                                                                       \
+	8192 /* the same where maps cannot allocate in programs: before 6.1                        \
+	      */
+#define REQUEST_PATHS 1024
+#define REQUEST_PATH  108 /* UNIX_PATH_MAX */
 
 /* The stages of a request follow each other: queued + service = whole. */
 enum request_stage { REQUEST_WHOLE, REQUEST_QUEUED, REQUEST_SERVICE, REQUEST_STAGES };
@@ -132,6 +135,13 @@ struct request_socket {
 };
 _Static_assert(sizeof(struct request_socket) % 8 == 0, "no hidden padding in a map's value");
 
+/* A call that a kprobe has seen begin. */
+#define REQUEST_CALLS 16384
+struct request_call {
+	__u64 sk;
+	__u32 flags, pad;
+};
+
 struct request_path {
 	__u32 length;
 	union {
@@ -153,9 +163,11 @@ struct request_slow {
 };
 
 struct request_config {
-	__u64 min_ns; /* shorter requests are not recorded */
-	__u32 slower; /* 1: recorded requests are also sent one by one */
-	__u32 early;  /* 1: tcp_sendmsg_locked says when TCP is about to take bytes */
-	__u32 calls;  /* 1: the time in system calls is told from that in user mode */
+	__u64 min_ns;    /* shorter requests are not recorded */
+	__u32 slower;    /* 1: recorded requests are also sent one by one */
+	__u32 early;     /* 1: tcp_sendmsg_locked says when TCP is about to take bytes */
+	__u32 calls;     /* 1: the time in system calls is told from that in user mode */
+	__u32 exchanges; /* 1: BPF has an atomic exchange */
+	__u32 reads; /* of the functions that are probed, the first ones receive, the others send */
 	__u32 pad;
 };
