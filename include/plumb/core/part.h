@@ -65,6 +65,8 @@ struct plumb_part {
 	int (*prepare)(struct plumb_options *o, const struct plumb_tool *tool);
 	/* Before the command and the trace start: until it is time. */
 	int (*wait)(struct plumb_run *run);
+	/* A mechanism is tried; of run->instance that is all that is known. */
+	void (*try)(struct plumb_run *run);
 	/* A mechanism's object is opened, and not yet loaded. */
 	void (*configure)(struct plumb_bpf *bpf);
 	/* Whether P may be attached where its section says; its target's name in WHAT if not. */
@@ -126,6 +128,7 @@ void plumb_parts_complete(struct plumb_options *o, const struct plumb_tool *tool
 void plumb_parts_check(const struct plumb_options *o, const struct plumb_tool *tool);
 int plumb_parts_prepare(struct plumb_options *o, const struct plumb_tool *tool);
 int plumb_parts_wait(struct plumb_run *run);
+void plumb_parts_try(struct plumb_run *run);
 void plumb_parts_configure(struct plumb_bpf *bpf);
 int plumb_parts_allow(const struct bpf_program *p, char *what, size_t size);
 void plumb_parts_loaded(struct plumb_run *run);

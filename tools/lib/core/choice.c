@@ -121,6 +121,8 @@ static int choose(struct plumb_run *run, bool last)
 		mechanism = &run->tool->mechanisms.list[i];
 		if (!is_worth_trying(run, mechanism, last))
 			continue;
+		run->instance = (struct plumb_instance){.mechanism = mechanism};
+		plumb_parts_try(run);
 		err = plumb_instance_load(run, mechanism, why, sizeof(why));
 		if (!err)
 			err = attach(run, why, sizeof(why));

@@ -72,6 +72,11 @@ int plumb_parts_wait(struct plumb_run *run)
 	return TRY(wait, run);
 }
 
+void plumb_parts_try(struct plumb_run *run)
+{
+	CALL(try, run);
+}
+
 void plumb_parts_configure(struct plumb_bpf *bpf)
 {
 	CALL(configure, bpf);

@@ -9,6 +9,9 @@
  * the calibration instance is on the function of that system call, and another one there rejects.
  * Tools of context switches have them on switches between two threads.
  *
+ * The tool's own programs are loaded when the calibration instance is gone: attaching them at once
+ * would wait until no CPU uses the latter's any more (on 6.18, for an RCU grace period).
+ *
  * Attaching waits for the kernel, so the states cannot alternate quickly.  Instead, each loop is
  * compared with an arithmetic loop next to it, and each state with the states before and after it,
  * in which nothing is attached; the less favourable of the two counts for the interval.
@@ -313,7 +316,7 @@ static void check(const struct plumb_options *o, const struct plumb_tool *tool)
 const struct plumb_part plumb_cost_part = {
 	.name = "cost",
 	.check = check,
-	.loaded = calibrate_traced,
+	.try = calibrate_traced,
 	.attached = calibrate_filtered,
 	.open = statistics_begin,
 	.early_ns = STATISTICS_NS,
