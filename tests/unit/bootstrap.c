@@ -128,6 +128,7 @@ static void the_median_is_of_the_values_in_any_order(void **state)
 
 	assert_true(plumb_bootstrap(odd, 5, 1).median == 5);
 	assert_true(plumb_bootstrap(even, 4, 1).median == 2.5);
+	assert_true(plumb_median(odd, 5) == 5 && plumb_median(even, 4) == 2.5);
 	assert_true(odd[0] == 9 && odd[4] == 7);
 }
 

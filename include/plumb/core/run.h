@@ -49,6 +49,7 @@ struct plumb_watched {
 struct plumb_instance {
 	struct plumb_bpf bpf;
 	const struct plumb_mechanism *mechanism;
+	bool calibrates;                                 /* is the calibration instance */
 	struct bpf_program *threads[PLUMB_MAX_PROGRAMS]; /* that follow threads (exit, fork, ...) */
 	size_t n_threads;
 	struct bpf_link *links[PLUMB_MAX_LINKS]; /* threads, then mechanism->programs */

@@ -15,6 +15,9 @@
 /* The interval of VALUES[0..n), n > 0; the same SEED gives the same result. */
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed);
 
+/* Its median alone. */
+double plumb_median(const double *values, size_t n);
+
 /* The next of random numbers; *STATE may begin as any number. */
 uint64_t plumb_bootstrap_random(uint64_t *state);
 

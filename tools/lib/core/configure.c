@@ -77,7 +77,8 @@ static void choose_thread_programs(const struct plumb_run *run, struct plumb_ins
 {
 	const struct plumb_config *c = in->bpf.config;
 	const bool remembers = in->mechanism->remembers_rejected;
-	const bool returns = !*in->no_return;
+	/* At a switch, which the calibration does not time, unless the tool is of switches. */
+	const bool returns = !*in->no_return && !(in->calibrates && run->tool->overhead.syscalls);
 	const struct {
 		const char *name;
 		bool loaded;

@@ -100,7 +100,11 @@ static int load(const struct plumb_run *run, const struct plumb_mechanism *mecha
 	const struct plumb_tool_syscalls *syscalls = run->tool->options.syscalls;
 	int err;
 
-	*in = (struct plumb_instance){.mechanism = mechanism, .bpf.mode = mechanism->mode};
+	*in = (struct plumb_instance){
+		.mechanism = mechanism,
+		.calibrates = calibration,
+		.bpf.mode = mechanism->mode,
+	};
 	if (mechanism->attach_targets && !run->tool->mechanisms.functions->n) {
 		explain(mechanism->attach_targets, -ENOENT, "its function", why, size);
 		return -ENOENT;

@@ -128,13 +128,6 @@ void raw_types_close(struct raw_types *t)
 	*t = (struct raw_types){};
 }
 
-const struct btf_type *raw_types_get(const struct raw_types *t, __u32 id)
-{
-	while (t && id < t->first)
-		t = t->base;
-	return t && id < t->n ? (const void *)(t->types + t->at[id - t->first]) : NULL;
-}
-
 __u32 *raw_types_copied(const struct raw_types *t, __u32 id)
 {
 	while (id < t->first)

@@ -26,7 +26,13 @@ int raw_types_open(struct raw_types *t, const char *path, const struct raw_types
 void raw_types_close(struct raw_types *t);
 
 /* The type ID of T or of what it is on top of; NULL: there is none. */
-const struct btf_type *raw_types_get(const struct raw_types *t, __u32 id);
+static inline const struct btf_type *raw_types_get(const struct raw_types *t, __u32 id)
+{
+	while (t && id < t->first)
+		t = t->base;
+	return t && id < t->n ? (const void *)(t->types + t->at[id - t->first]) : NULL;
+}
+
 /* Its member of COPIED. */
 __u32 *raw_types_copied(const struct raw_types *t, __u32 id);
 /* The string at OFFSET, "" if there is none. */

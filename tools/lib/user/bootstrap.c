@@ -4,7 +4,9 @@
 #include <plumb/core/memory.h>
 #include <plumb/user/bootstrap.h>
 
-#define DRAWS 4000
+/* The bounds of an interval have 2 to 3 % of the draws beyond them; more take longer at each start.
+ */
+#define DRAWS 2000
 
 /* Vigna's SplitMix64 (public domain, https://prng.di.unimi.it/splitmix64.c). */
 uint64_t plumb_bootstrap_random(uint64_t *state)
@@ -37,8 +39,19 @@ static double median_of_draw(const double *sorted, size_t *times, size_t n, uint
 {
 	memset(times, 0, n * sizeof(*times));
 	for (size_t i = 0; i < n; i++)
-		times[plumb_bootstrap_random(random) % n]++;
+		times[(plumb_bootstrap_random(random) >> 32) * n >> 32]++; /* no division */
 	return (at_rank(sorted, times, (n - 1) / 2) + at_rank(sorted, times, n / 2)) / 2;
+}
+
+double plumb_median(const double *values, size_t n)
+{
+	double *sorted = plumb_zeroed(n, sizeof(*sorted)), median;
+
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), rising);
+	median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+	free(sorted);
+	return median;
 }
 
 struct plumb_interval plumb_bootstrap(const double *values, size_t n, uint64_t seed)

@@ -191,7 +191,7 @@ void plumb_self_test_run(struct plumb_self_test *t, void (*trigger)(void), uint6
 
 double plumb_self_test_unit(const struct plumb_self_test *t)
 {
-	return plumb_bootstrap(t->arithmetic, t->n, 0).median;
+	return plumb_median(t->arithmetic, t->n);
 }
 
 struct plumb_interval plumb_self_test_interval(const struct plumb_self_test *t, double unit)
