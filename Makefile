@@ -105,15 +105,15 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DPLUMB_VERSION='"$(VERSION)"' -Iinclude -I
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -DBPF_NO_KFUNC_PROTOTYPES -fms-extensions -Wno-microsoft -D__TARGET_ARCH_$(ARCH) -Iinclude -I$(B) \
 	-fdebug-compilation-dir=. $(WARN) $(LIBBPF_BPF_CFLAGS) -MMD -MP
 # libz comes first for its crc32(), which libelf.a may have too, alone: two would not link.
-LIBS      = $(LIBBPF_LIBS) $(if $(DYNAMIC),,-Wl$(comma)-u$(comma)crc32) -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -lcap -lseccomp -liberty -lcapstone -lm
-# Of capstone's architectures only x86 is linked: the others would add 3 MB to each tool that decodes.
-OTHERS   := ARM AArch64 M68K Mips PPC Sparc SystemZ XCore TMS320C64x M680X EVM MOS65XX WASM BPF RISCV SH TRICORE ALPHA HPPA LoongArch Xtensa ARC
-X86_ONLY := $(foreach a,$(OTHERS),-Wl$(comma)--defsym=$(a)_global_init=0 -Wl$(comma)--defsym=$(a)_option=0)
+LIBS      = $(CAPSTONE) $(LIBBPF_LIBS) $(if $(DYNAMIC),,-Wl$(comma)-u$(comma)crc32) -lz -ldw -lelf -lz -lbz2 -llzma -lzstd -llz4 -ljansson -lcap -lseccomp -liberty -lcapstone -lm
 ifndef DYNAMIC
 -include $(B)/static.mk
 endif
+ifndef DYNAMIC
+include capstone/capstone.mk
+endif
 # A cross compiler has a libc of its own, which gets no security updates: that of the distribution comes first.
-LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(MULTIARCH) -L/usr/lib/$(MULTIARCH)) $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(X86_ONLY))
+LINK     := -Wl,--gc-sections -Wl,-z,noseparate-code $(if $(CROSS),-B/usr/lib/$(MULTIARCH) -L/usr/lib/$(MULTIARCH)) $(if $(DYNAMIC),-Wl$(comma)--as-needed,$(STATIC) $(LESS) -Wl$(comma)-T$(comma)scripts/lib/no-unwinding.ld)
 
 include windows/windows.mk
 include scripts/lib/docs.mk
@@ -129,7 +129,7 @@ PROBED := bpf_object__open cap_get_proc seccomp_init dwarf_begin_elf dwarf_getsc
 $(B)/static.mk: | $(B) $(LIBBPF_A)
 	$(Q)if { printf 'int %s();\n' $(PROBED); printf 'int main(void) { return 0'; \
 			printf ' + %s()' $(PROBED); echo '; }'; } | \
-			$(CC) -std=gnu11 -w $(LDFLAGS) $(STATIC) -x c - -x none $(LIBS) -o $@.probe >$@.log 2>&1; then \
+			$(CC) -std=gnu11 -w $(LDFLAGS) $(STATIC) -x c - -x none $(filter-out $(CAPSTONE),$(LIBS)) -o $@.probe >$@.log 2>&1; then \
 		: >$@; \
 	else \
 		echo 'DYNAMIC := 1' >$@; \
@@ -196,7 +196,7 @@ $(B)/lib/%.o: tools/lib/%.c $(B)/flags | $(LAYERS) $(B)/gen/syscalls-native.inc 
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -c $< -o $@
 
-$(B)/lib/libplumb.a: $(LIB)
+$(B)/lib/libplumb.a: $(LIB) $(CAPSTONE)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(CROSS)$(AR) rcs $@ $(LIB)
 

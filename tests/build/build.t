@@ -53,27 +53,34 @@ is "programs for all kernels have no atomic instruction but additions that fetch
 for tool in build/bin/*; do
 	name=${tool##*/}
 	# Those that time functions hold programs for each form of sessions besides.
-	limit=2280000
-	compgen -G "build/gen/$name*-session-700.skel.h" >/dev/null && limit=2820000
-	[[ -f build/gen/$name-go.skel.h ]] && limit=2700000 # those for Go's functions, too
+	limit=2160000
+	compgen -G "build/gen/$name*-session-700.skel.h" >/dev/null && limit=2400000
+	[[ -f build/gen/$name-go.skel.h ]] && limit=2330000 # those for Go's functions, too
 	# Those that have copies of programs; and that read the kernel's memory in two ways.
-	grep -rqs PROGRAM_COPIES --include='*.[ch]' "tools/$name" && limit=2670000
-	grep -rqs bpf_rdonly_cast --include='*.h' "tools/$name" && limit=3600000
+	grep -rqs PROGRAM_COPIES --include='*.[ch]' "tools/$name" && limit=2270000
+	grep -rqs bpf_rdonly_cast --include='*.h' "tools/$name" && limit=2430000
 	# Those that read debugging information, packed kernels or all kinds of symbols hold libraries for that.
-	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2870000
+	grep -rqE '(plumb/(symbols|stacks|bpf/stack)/(symbols|stacks)|"image/image)\.h' --include='*.[ch]' "tools/$name" && limit=2470000
 	# Those that tell who had I/O on the disks that threads waited for.
 	grep -rqs 'plumb/bpf/block/disks' --include='*.[ch]' "tools/$name" && limit=$((limit + 110000))
 	# Those that walk user stacks by unwind tables, in programs of several kinds.
-	[[ $name != @(lock-latency|skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=3250000
+	[[ $name != @(lock-latency|skb-alloc|syscall-slower|syscall-breakdown|file-io-breakdown) ]] || limit=2630000
 	# Those that look for waits on the way out in the programs for each form of sessions.
-	[[ $name != tcp-sendmsg-lat ]] || limit=2930000
+	[[ $name != tcp-sendmsg-lat ]] || limit=2400000
 	# Those that decode instructions hold a disassembler, by the names of these, and look for inlined calls.
-	! grep -qa vpunpckhqdq "$tool" || limit=$((limit + 2200000))
+	! grep -qa vpunpckhqdq "$tool" || limit=$((limit + 640000))
+	((limit < 3000000)) || limit=3000000
 	claim "$name is at most $((limit / 1000)) kB" test "$(stat -c %s "$tool")" -le "$limit"
 	like "$name is static" "$(file -L "$tool" 2>/dev/null || ldd "$tool" 2>&1)" 'statically linked|not a dynamic'
 	is "$name has no symbols" "$(nm "$tool" 2>/dev/null | wc -l)" 0
 	is "$name does not know where it was built" "$(grep -c -e "$top" -e "$work" "$tool")" 0
 done
+
+# It prints what decoding from each byte gives, of all that the tools use.
+make build/trust/decode >"$work/decode.log" 2>&1 && gcc -O2 -w tests/trust/decode.c -lcapstone -o "$work/decode" || cat "$work/decode.log"
+dd if="$(ldd "$work/decode" | awk '/libc[.]so/ { print $3 }')" of="$work/code" bs=1k skip=200 count=300 2>"$work/dd"
+head -c 300k /dev/urandom >>"$work/code"
+is "capstone decodes by its packed tables as by its own" "$(build/trust/decode "$work/code")" "$("$work/decode" "$work/code")"
 
 make V=1 -B build/lib/kernel/cgroup.o >"$work/verbose" 2>&1
 like "V=1 shows the commands" "$(cat "$work/verbose")" '-c tools/lib/kernel/cgroup.c'

@@ -10,7 +10,7 @@ $(B)/fuzz/%.o: tools/%.c $(B)/flags | $(FUZZ_FOLDERS) $(B)/gen/syscalls-native.i
 	$(call say,CC,$@)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(FLAGS) -Itools/$(firstword $(subst /, ,$*)) -c $< -o $@
 
-$(B)/fuzz/lib.a: $(FUZZED)
+$(B)/fuzz/lib.a: $(FUZZED) | $(CAPSTONE)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -8,7 +8,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#define OBJECT "build/bpf/runq-latency.bpf.o"
+#define OBJECT  "build/bpf/runq-latency.bpf.o"
+#define ANOTHER "build/bpf/syscall-count.bpf.o"
 
 static char root[] = "/tmp/subset-XXXXXX";
 
@@ -80,6 +81,7 @@ static const char *other_type(const struct btf *btf)
 static void an_object_gets_the_types_that_it_names(void **state)
 {
 	struct bpf_object *object = bpf_object__open_file(OBJECT, NULL);
+	struct bpf_object *another = bpf_object__open_file(ANOTHER, NULL);
 	struct btf *kernel = btf__new_empty(), *module, *got;
 	int integer, inner, array, unrelated;
 	const char *other;
@@ -106,8 +108,18 @@ static void an_object_gets_the_types_that_it_names(void **state)
 	has_struct(got, other, "of_module");
 	assert_true(btf__find_by_name_kind(got, "unrelated", BTF_KIND_STRUCT) < 0);
 	btf__free(got);
+	/* The same object again, and one that names others. */
+	assert_int_equal(plumb_subset_fill(object), 0);
+	assert_non_null(another);
+	assert_int_equal(plumb_subset_fill(another), 0);
+	got = btf__parse(plumb_subset_path(), NULL);
+	assert_non_null(got);
+	has_struct(got, "task_struct", "of_kernel");
+	assert_true(btf__find_by_name_kind(got, other, BTF_KIND_STRUCT) < 0);
+	btf__free(got);
 	btf__free(module);
 	btf__free(kernel);
+	bpf_object__close(another);
 	bpf_object__close(object);
 }
 
