@@ -86,9 +86,9 @@ int plumb_main(int argc, char **argv, struct plumb_tool *tool)
 	int status, signals;
 
 	/*
-	 * libbpf allocates some 6 MB for the kernel's BTF with each object that it opens, and frees
-	 * them.  Until the trace begins they stay in the heap, where the next one takes them: pages
-	 * that are mapped anew are half of the CPU time of a start.
+	 * Some tools look in the kernel's BTF, of which libbpf copies some 6 MB, and free it. Until
+	 * the trace begins they stay in the heap, where the next one takes them: pages that are
+	 * mapped anew would be half of the CPU time of their start.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
