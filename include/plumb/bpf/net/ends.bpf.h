@@ -108,19 +108,31 @@ static __always_inline void ends_select(struct tcp_ends *e, const struct tcp_end
 		e->netns = ends_netns(sk);
 }
 
+/* Those by which rows are grouped; E is zeroed.  REQUEST: SK, of head C, is a request for a
+ * connection. */
+static __always_inline void ends_fill_of(struct tcp_ends *e, const struct sock_common *c,
+					 const struct sock *sk, bool request)
+{
+	const bool by_server = plumb_config.by & TCP_BY_PORT;
+	const bool accepted = by_server && (request || ends_accepted(sk));
+
+	if (plumb_config.by & TCP_BY_RADDR)
+		ends_head_address(c, &e->raddr, true);
+	if (plumb_config.by & TCP_BY_LADDR)
+		ends_head_address(c, &e->laddr, false);
+	if (plumb_config.by & TCP_BY_RPORT && !accepted)
+		e->rport = bpf_ntohs(c->skc_dport);
+	if (plumb_config.by & TCP_BY_LPORT && (accepted || !by_server))
+		e->lport = request ? c->skc_num : ends_port(sk, false);
+	if (plumb_config.by & TCP_BY_NETNS)
+		e->netns = ends_netns(sk);
+}
+
 static __always_inline void ends_fill(struct tcp_ends *e, const struct sock *sk, bool request)
 {
-	const bool accepted = plumb_config.by & TCP_BY_PORT && (request || ends_accepted(sk));
-	struct tcp_ends all = {};
-	const struct sock_common *c;
 	struct ends_head head;
 
-	c = ends_head(&head, sk);
-	ends_head_address(c, &all.raddr, true);
-	ends_head_address(c, &all.laddr, false);
-	all.rport = bpf_ntohs(c->skc_dport);
-	all.lport = c->skc_num;
-	ends_select(e, &all, sk, accepted, request);
+	ends_fill_of(e, ends_head(&head, sk), sk, request);
 }
 
 /* --- in functions that are inlined into programs (core/peek.bpf.h) --- */
