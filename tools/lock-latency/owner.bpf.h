@@ -141,12 +141,6 @@ static __always_inline void owner_slept(struct owner_mark *m, __u64 now)
 			atomic_add(&m->slept.ns[i], now);
 }
 
-/* An int; from 7.0 on a byte. */
-static __always_inline bool owner_is_on_cpu(struct task_struct *task)
-{
-	return BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
-}
-
 static __always_inline void owner_is_off(struct owner_mark *m, struct task_struct *task,
 					 bool runnable, __u64 now)
 {
@@ -167,7 +161,7 @@ static __always_inline struct owner_mark *owner_begin(struct task_struct *task, 
 		m->task = (__u64)task;
 		m->off[LOCK_PREEMPTED] = m->off[LOCK_QUOTA] = m->off[LOCK_ASLEEP] = 0;
 		__builtin_memset(&m->slept, 0, sizeof(m->slept));
-		if (!owner_is_on_cpu(task))
+		if (!sched_is_on_cpu(task))
 			owner_is_off(m, task, sched_state(task) == TASK_RUNNING, now);
 	}
 	atomic_add(&m->locks, 1);

@@ -61,22 +61,31 @@ int process_executes(void *ctx __attribute__((unused)))
 
 /* --- ends --- */
 
-/* Slots of processes that have ended, by the address of their first thread. */
-PLUMB_MAP(life_ended, HASH, LIFE_ENDED, __u64, __u32);
+struct life_end {
+	__u64 start; /* of the process: later ones have the same address */
+	__u32 slot, pad;
+};
+
+/* Processes that have ended, by the address of their first thread. */
+PLUMB_MAP(life_ended, HASH, LIFE_ENDED, __u64, struct life_end);
 
 #define NO_SLOT ~0U
 
 /*
  * False: another thread that exited at the same time has recorded the process.  Until this one is
- * gone, the kernel does not free the first thread.
+ * gone, the kernel does not free the first thread.  What is known of an earlier process at that
+ * address was left behind when the program at its end was skipped.
  */
-static __always_inline bool is_first(__u64 leader, __u32 slot, __u32 cpu)
+static __always_inline bool is_first(__u64 leader, const struct life_end *end, __u32 cpu)
 {
-	__u32 *known = bpf_map_lookup_elem(&life_ended, &leader);
+	struct life_end *known = bpf_map_lookup_elem(&life_ended, &leader);
 
-	if (known && *known != NO_SLOT)
-		return false;
-	if (!bpf_map_update_elem(&life_ended, &leader, &slot, known ? BPF_ANY : BPF_NOEXIST)) {
+	if (known && known->slot != NO_SLOT) {
+		if (known->start == end->start)
+			return false;
+		count(cpu, unread);
+	}
+	if (!bpf_map_update_elem(&life_ended, &leader, end, known ? BPF_ANY : BPF_NOEXIST)) {
 		count(cpu, kept);
 		return true;
 	}
@@ -113,21 +122,21 @@ int process_exits(void *ctx __attribute__((unused)))
 {
 	struct task_struct *task = current_task(), *leader = current_read(task, group_leader);
 	struct signal_struct *signal = current_read(task, signal);
-	__u32 cpu = bpf_get_smp_processor_id(), status, slot;
-	__u64 start;
+	__u32 cpu = bpf_get_smp_processor_id(), status;
+	struct life_end end = {};
 
 	if (!plumb_live || current_read(task, flags) & PF_KTHREAD ||
 	    BPF_CORE_READ(signal, live.counter) || !filter_thread(task) || !filter_entry(task))
 		return 0;
 	status = status_of(signal, leader);
-	slot = slot_of(task, leader, status, cpu);
-	if (!is_first((__u64)leader, slot, cpu))
+	end.start = BPF_CORE_READ(leader, start_time);
+	end.slot = slot_of(task, leader, status, cpu);
+	if (!is_first((__u64)leader, &end, cpu))
 		return 0;
 	ledger_count(cpu, began);
-	start = BPF_CORE_READ(leader, start_time);
-	if (start < life_began)
+	if (end.start < life_began)
 		count(cpu, before);
-	hist_record(slot, cpu, bpf_ktime_get_ns() - start, status, false);
+	hist_record(end.slot, cpu, bpf_ktime_get_ns() - end.start, status, false);
 	return 0;
 }
 
@@ -143,7 +152,7 @@ static __always_inline bool is_dead(struct task_struct *task)
 			     ? BPF_CORE_READ(task, __state)
 			     : BPF_CORE_READ((struct task_struct___old *)task, state);
 
-	return state & TASK_DEAD && !BPF_CORE_READ(task, on_cpu);
+	return state & TASK_DEAD && !sched_is_on_cpu(task);
 }
 
 /*
@@ -174,25 +183,35 @@ static __noinline bool read_times(struct life_times *t, struct task_struct *lead
 
 /*
  * Adds the CPU time of the process with the first thread LEADER to its row, once: when the kernel
- * frees that thread, or at a report before.
+ * frees that thread, or at a report before.  FREED: it cannot be read later.
  */
-static __always_inline int add_times(struct task_struct *leader)
+static __always_inline int add_times(struct task_struct *leader, bool freed)
 {
 	__u64 id = (__u64)leader;
 	__u32 cpu = bpf_get_smp_processor_id(), slot;
-	__u32 *at = bpf_map_lookup_elem(&life_ended, &id);
-	struct plumb_totals *totals;
+	struct life_end *end = bpf_map_lookup_elem(&life_ended, &id);
+	struct plumb_totals *totals = NULL;
 	struct life_times t = {};
+	bool same, read;
 
-	if (!at || *at == NO_SLOT || !read_times(&t, leader))
+	if (!end || end->slot == NO_SLOT)
 		return 0;
-	slot = *at;
-	*at = NO_SLOT; /* a deletion can fail (6.1: the map is busy) */
+	/* Of a process whose end was not seen the address may be another's now, or free. */
+	same = BPF_CORE_READ(leader, start_time) == end->start &&
+	       BPF_CORE_READ(leader, usage.refs.counter);
+	read = same && read_times(&t, leader);
+	if (same && !read && !freed)
+		return 0;
+	slot = end->slot;
+	end->slot = NO_SLOT; /* a deletion can fail (6.1: the map is busy) */
 	if (bpf_map_delete_elem(&life_ended, &id) == -ENOENT) /* it was added just now */
 		return 0;
-	totals = hist_totals(slot, cpu);
-	if (!totals)
+	if (read)
+		totals = hist_totals(slot, cpu);
+	if (!totals) {
+		count(cpu, unread);
 		return 0;
+	}
 	plumb_add(totals->counters[LIFE_CPU], t.cpu);
 	plumb_add(totals->counters[LIFE_USER], t.user);
 	plumb_add(totals->counters[LIFE_SYSTEM], t.system);
@@ -207,14 +226,14 @@ int process_ends(struct bpf_raw_tracepoint_args *ctx)
 
 	if (wants_arguments())
 		bpf_map_delete_elem(&life_executed, &id);
-	return add_times((struct task_struct *)id);
+	return add_times((struct task_struct *)id, true);
 }
 
 /* Never attached: before a report the loader runs it for each process of life_ended. */
 SEC("raw_tp")
 int on_report(struct bpf_raw_tracepoint_args *ctx)
 {
-	return add_times((struct task_struct *)ctx->args[0]);
+	return add_times((struct task_struct *)ctx->args[0], false);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

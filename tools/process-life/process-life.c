@@ -127,6 +127,7 @@ static struct life_counts counts(void)
 		sum.before += c->before;
 		sum.kept += c->kept;
 		sum.known += c->known;
+		sum.unread += c->unread;
 		sum.unkept += c->unkept;
 	}
 	return sum;
@@ -216,6 +217,13 @@ static void add_times(void)
 
 #define PATIENCE (PLUMB_SECOND * 3 / 10)
 
+static uint64_t settled(void)
+{
+	const struct life_counts c = counts();
+
+	return c.known + c.unread;
+}
+
 /* The last thread of a process runs for a while after its exit is seen. */
 static void settle(const struct plumb_run *run)
 {
@@ -223,9 +231,9 @@ static void settle(const struct plumb_run *run)
 
 	if (!programs->bss->life_began)
 		programs->bss->life_began = plumb_now();
-	while (counts().known < kept) {
+	while (settled() < kept) {
 		add_times();
-		if (counts().known >= kept || plumb_now() >= until)
+		if (settled() >= kept || plumb_now() >= until)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 	}

@@ -27,8 +27,8 @@ struct life_counts {
 	__u64 before;                   /* recorded, and had begun before the trace */
 	__u64 kept;                     /* recorded, and in life_ended */
 	__u64 known;                    /* of these: their CPU time is in their row */
+	__u64 unread;                   /* of these: it never can be */
 	__u64 unkept;                   /* recorded, and there was no room */
-	__u64 pad;
 };
 _Static_assert(sizeof(struct life_counts) == 64, "one cache line a CPU");
 

@@ -24,6 +24,12 @@ static __always_inline long sched_state(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+/* An int; from 7.0 on a byte. */
+static __always_inline bool sched_is_on_cpu(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
+}
+
 /* Where it says on some kernels whether a thread waits for I/O. */
 struct task_struct___io {
 	unsigned int in_iowait : 1;
