@@ -156,6 +156,8 @@ check_word() {
 		| if $row.contended <= $t.contended * 1.01 + sum_of(.changed) * 20000 and $row.contended >= $t.contended * 0.97
 			and ($row.most - $t.most | . >= -1 and . <= 1) and ($row.waiting - $row.sum / $row.contended | fabs) < 0.01
 			then true else error("\($row | {contended, most}) \($t | {contended, most})") end'
+	says "... the time per wakeup is no time of holding, as threads that did not wait hold the lock, too" word-word 'rows("lock_word")[0]
+		| (.per_wakeup * .count / .contended - 1 | fabs) < 0.001 and .per_wakeup >= sum_of(.held) / sum_of(.holds) and (has("hold") | not)'
 	clean word-word
 	clean thread-word
 }
@@ -186,9 +188,9 @@ check_locks() {
 	done
 	for name in mutex heap pi; do
 		evidence "word-$name.json" "$name.truth"
-		says "$name: a lock is held as long as its holders say" "word-$name" '(sum_of(.held) / sum_of(.holds)) as $held | $last.rows[0]
-			| if .hold >= $held * 0.9 and .hold <= $held * 1.1 + 200000 + .after_wakeup / .count
-				then true else error("\(.hold), \($held)") end'
+		says "$name: where each holder wakes the next one, the time per wakeup is what the holders say" "word-$name" '(sum_of(.held) / sum_of(.holds)) as $held | $last.rows[0]
+			| if .per_wakeup >= $held * 0.9 and .per_wakeup <= $held * 1.1 + 200000 + .after_wakeup / .count
+				then true else error("\(.per_wakeup), \($held)") end'
 	done
 	named mutex lock '^futexes:lock_mutex$' "a static mutex has its name"
 	named heap lock '^\\[heap\\]0x[0-9a-f]+$' "an allocated one is in the heap"
@@ -204,14 +206,14 @@ check_wakers() {
 		| ([$last.rows[] | select(.max > 100000 and .key.waker == "holder/\($holder)")] | map(.count) | add) as $by
 		| $all >= 20 and $by >= $all * 0.99'
 	says "... which is named, of the longest" word-held \
-		'rows("lock_mutex")[0].held_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"'
+		'rows("lock_mutex")[0].woken_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"'
 	evidence named-held.json
 	holds "... nobody, if threads are left out" named-held.json '[$last.rows[] | select(.key.kind == "lock")]
-		| length > 0 and all(.hold == null and .max_hold == null and .held_by == null)'
+		| length > 0 and all(.per_wakeup == null and .max_to_wakeup == null and .woken_by == null)'
 	evidence word-convoy.json convoy.truth
-	says "of a convoy the thread at its head is named, and how long it held the lock" word-convoy \
-		'rows("lock_mutex")[0] | .held_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"
-			and .max_hold >= 4500000 and .max_hold <= .max and .most >= 2'
+	says "of a convoy the thread at its head is named, and at most how long it held the lock" word-convoy \
+		'rows("lock_mutex")[0] | .woken_by == "holder/\($truth[0].calls[] | select(.comm == "holder").tid)"
+			and .max_to_wakeup >= 4500000 and .max_to_wakeup <= .max and .most >= 2'
 	if [[ $(<starved.status) == 77 ]]; then
 		skip "a thread without a CPU does not hold a lock" "there are no realtime priorities here"
 	else
@@ -219,8 +221,8 @@ check_wakers() {
 		says "a thread that was woken for a lock and has no CPU does not hold it yet" waker-starved \
 			'($truth[0].calls[] | select(.comm == "first")) as $t
 				| [$last.rows[] | select(.key.kind == "lock" and .key.waker == "first/\($t.tid)")]
-				| if length == 1 and .[0].count == $t.count and .[0].max_hold >= $t.held / $t.count and .[0].max_hold <= $t.since then true
-					else error("\(map({count, max_hold})) \($t)") end'
+				| if length == 1 and .[0].count == $t.count and .[0].max_to_wakeup >= $t.held / $t.count and .[0].max_to_wakeup <= $t.since then true
+					else error("\(map({count, max_to_wakeup})) \($t)") end'
 	fi
 	evidence stack-held.json held.truth
 	says "... with both stacks" stack-held '$last.rows[0] | (.key.stack | test(";be_locker;by_library;.*pthread_mutex_lock"))

@@ -111,8 +111,13 @@ static void spin(uint64_t ns)
 
 static void by_word(struct locker *l)
 {
+	uint64_t begin;
+
 	take_word(l);
+	begin = now_ns();
 	spin(ms * 100000);
+	l->holds++;
+	l->held += now_ns() - begin;
 	if (atomic_exchange(&lock_word, 0) == 2)
 		futex(FUTEX_WAKE, 1, NULL);
 }

@@ -12,7 +12,7 @@ struct futex_thread {
 	__u64 left;  /* the same: when its last wait ended, for WORD */
 	struct futex_word_key word;
 	__u64 woken; /* ns, CLOCK_MONOTONIC: the last time; 0: it was not */
-	__u64 held;  /* ns, if WOKEN, of a lock: by the waker, since the one before it */
+	__u64 since; /* ns, if WOKEN, of a lock: up to then, see word_released() */
 	__u32 kind;
 	__u32 among; /* how many threads waited for its word when it began; 0: it is not followed */
 	__s32 user;
@@ -162,7 +162,7 @@ static __noinline int wait_ended(struct futex_thread *t, __u32 result, __u64 now
 	if (t->woken && (__s64)(now - t->woken) > 0)
 		plumb_add(totals->counters[FUTEX_AFTER_WAKEUP], now - t->woken);
 	if (t->woken && result == FUTEX_WOKEN)
-		longest = futex_is_lock(t->kind) ? t->held : ns;
+		longest = futex_is_lock(t->kind) ? t->since : ns;
 	note_most(t, slot, cpu, longest);
 	return 0;
 }
@@ -258,7 +258,7 @@ static __always_inline int wake(struct bpf_raw_tracepoint_args *ctx, bool by_cou
 	waker_current(&t->waker, ctx, current_task(), bpf_get_smp_processor_id(), by_count);
 	now = bpf_ktime_get_ns();
 	if (futex_is_lock(t->kind))
-		t->held = word_released(&t->word, not_held_before(&t->word, t->kind), now);
+		t->since = word_released(&t->word, not_held_before(&t->word, t->kind), now);
 	barrier();
 	t->woken = now;
 	return 0;

@@ -85,9 +85,8 @@ struct futex_seen {
 enum { FUTEX_CONTENDED, FUTEX_N_WOKEN, FUTEX_AFTER_WAKEUP };
 
 /*
- * Of a slot on a CPU: the longest time that a lock was held while others waited for it, and by
- * whom; of other kinds, the longest wait, and who ended it.  And how many waited for a word at
- * once.
+ * Of a slot on a CPU: the longest time up to a wakeup of a waiter of a lock, and whose that was; of
+ * other kinds, the longest wait, and who ended it.  And how many waited for a word at once.
  */
 struct futex_longest {
 	__u64 ns;

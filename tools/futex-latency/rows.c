@@ -160,15 +160,15 @@ static bool sees_all(const struct plumb_report *r)
 	return !o->n_tids && !o->n_comms_typed && !o->n_cgroups;
 }
 
-/* Whether rows are by kind, that of ROW is one of locks, and who held them is known. */
+/* Whether rows are by kind, that of ROW is one of locks, and all wakeups of it are seen. */
 static bool is_lock(const struct plumb_report *r, const struct plumb_row *row)
 {
 	return row->slot && r->run->options.by & FUTEX_BY_KIND && sees_all(r) &&
 	       futex_is_lock(((const struct futex_row *)row->key)->kind);
 }
 
-/* A lock that is waited for is held all the time, by one thread after the other. */
-static double hold_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+/* How long the lock was held for each wakeup: by one thread, or by several that did not wait. */
+static double per_wakeup_of(int id, const struct plumb_report *r, const struct plumb_row *row)
 {
 	const uint64_t *n = row->counters;
 
@@ -205,13 +205,15 @@ static double most_of(int id, const struct plumb_report *r, const struct plumb_r
 	return longest_of(r, row).most ?: NAN;
 }
 
-static double longest_hold_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+static double longest_to_wakeup_of(int id, const struct plumb_report *r,
+				   const struct plumb_row *row)
 {
 	(void)id;
 	return is_lock(r, row) ? (longest_of(r, row).ns ?: NAN) : NAN;
 }
 
-static const char *holder_of(int id, const struct plumb_report *r, const struct plumb_row *row)
+static const char *longest_waker_of(int id, const struct plumb_report *r,
+				    const struct plumb_row *row)
 {
 	static char text[PLUMB_ESCAPED + 64];
 	struct futex_longest longest = {};
@@ -239,25 +241,28 @@ static double after_of(int id, const struct plumb_report *r, const struct plumb_
 
 /* A table that is too narrow lacks the last ones. */
 const struct plumb_column futex_columns[] = {
-	{"max_hold", PLUMB_COLUMN_TIME,
+	{"max_to_wakeup", PLUMB_COLUMN_TIME,
 	 "The longest time up to a wakeup of a waiter of a lock, since the beginning of the trace, "
 	 "ns, from the wakeup before it, the first waiter, or the end of the waking thread's own "
-	 "wait for the lock, whichever was last: at most so long one thread held it. Null: as "
-	 "hold.",
-	 .value = longest_hold_of},
-	{"held_by", PLUMB_COLUMN_TEXT,
-	 "Since the beginning of the trace, of a lock the thread whose wakeup ended that time, of "
-	 "others the thread that ended the longest wait, NAME/TID. Null: there was none, rows "
-	 "are not by kind, or threads are left out by a filter.",
-	 .text = holder_of},
+	 "wait for the lock, whichever was last: at most so long one thread held it while others "
+	 "waited, unless all of them gave up meanwhile; others may have held it before in that "
+	 "time, without a wait. Null: as per_wakeup.",
+	 .value = longest_to_wakeup_of},
+	{"woken_by", PLUMB_COLUMN_TEXT,
+	 "Since the beginning of the trace, of a lock the thread whose wakeup ended that time: the "
+	 "last one that held the lock in it; of others the thread that ended the longest wait, "
+	 "NAME/TID. Null: there was none, rows are not by kind, or threads are left out by a "
+	 "filter.",
+	 .text = longest_waker_of},
 	{"contended", PLUMB_COLUMN_TIME,
 	 "The time in which at least one thread waited, ns. Null: the word was not followed.",
 	 .id = FUTEX_CONTENDED, .value = contended_of},
-	{"hold", PLUMB_COLUMN_TIME,
-	 "Contended time for each wait that a wakeup ended: how long a thread kept the lock while "
-	 "others waited, ns. Null: it is no lock, rows are not by kind, or threads are left out by "
-	 "a filter.",
-	 .value = hold_of},
+	{"per_wakeup", PLUMB_COLUMN_TIME,
+	 "Contended time of a lock for each wait that a wakeup ended, ns: more than a thread held "
+	 "the lock on average if others took it without a wait meanwhile, which the kernel does "
+	 "not see. Null: it is no lock, rows are not by kind, or threads are left out by a "
+	 "filter.",
+	 .value = per_wakeup_of},
 	{"most", PLUMB_COLUMN_COUNT,
 	 "The most threads that waited for one word at once, since the beginning of the trace, as "
 	 "far as their waits have ended. Null: the word was not followed.",

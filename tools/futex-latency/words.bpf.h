@@ -144,8 +144,8 @@ static __noinline __u64 word_leave(const struct futex_word_key *key, __u64 now)
 }
 
 /*
- * A waiter is woken NOW.  Of a lock, for how long it was held while threads waited, by a thread
- * that did not have it before SINCE.
+ * A waiter is woken NOW.  For how long the lock can have been held at most, while threads waited,
+ * by the waker, which did not have it before SINCE: others may have had it first, without a wait.
  */
 static __always_inline __u64 word_released(const struct futex_word_key *key, __u64 since, __u64 now)
 {
