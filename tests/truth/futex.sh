@@ -99,6 +99,8 @@ run() {
 	finish nobody "$pid"
 
 	traced command -b word,kind,pid -- futexes mutex 3 11 2
+	# shellcheck disable=SC2016 # for the other shell
+	traced words -b word,kind -- sh -c 'for i in 1 2 3 4 5; do futexes mutex 3 11 2 >/dev/null & done; wait'
 	# Its symbols are in a debug file.
 	if command -v objcopy >objcopy; then
 		objcopy --only-keep-debug "$(command -v futexes)" bare.debug
@@ -270,6 +272,10 @@ check_flights() {
 	evidence command.json command.err
 	says "words of a command that has ended have names" command \
 		'[$last.rows[] | select(.count > 5).key.word] == ["futexes:lock_mutex"] and $last.ledger.unmatched == 0' command
+	evidence words.json words.err
+	holds "words of five processes at once that have one name are one row" words.json '[$last.rows[] | select(.key.word == "futexes:lock_mutex")]
+		| length == 1 and (.[0] | .count > 5 * 11 and .most <= 3 and .max_to_wakeup > 0 and (.woken_by | test("^locker/")))
+			and ($last.rows | map(.key) | unique | length) == ($last.rows | length)'
 	[ ! -e stripped.json ] || holds "... also if its symbols are in a debug file" stripped.json \
 		'[$last.rows[] | select(.count > 5).key.word] == ["bare:lock_mutex"]'
 	everything || return 0

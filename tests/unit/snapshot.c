@@ -77,6 +77,29 @@ static void differences_are_by_slot(void **state)
 	plumb_snapshot_free(&older);
 }
 
+static void rows_of_one_key_are_joined_by_slot(void **state)
+{
+	struct plumb_snapshot s = {};
+
+	add(&s, row(0, NULL, 5, 1, 300));
+	add(&s, row(1, "a", 1, 0, 300));
+	add(&s, row(2, "b", 2, 0, 300));
+	add(&s, row(5, "a", 4, 0, 300));
+	add(&s, row(6, "a", 8, 0, 300));
+	assert_int_equal(plumb_snapshot_join(&s, 1), 0);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.rows[1].count, 13);
+	assert_int_equal(s.rows[2].count, 2);
+	assert_int_equal(plumb_snapshot_joined(&s, 1), 5);
+	assert_int_equal(plumb_snapshot_joined(&s, 5), 6);
+	assert_int_equal(plumb_snapshot_joined(&s, 6), 0);
+	assert_int_equal(plumb_snapshot_joined(&s, 2), 0);
+	assert_int_equal(plumb_snapshot_joined(&s, 7), 0);
+	plumb_snapshot_free(&s);
+	/* Nobody joined them. */
+	assert_int_equal(plumb_snapshot_joined(&s, 1), 0);
+}
+
 static void since_nothing_is_everything(void **state)
 {
 	struct plumb_snapshot older = {}, now = {}, delta;
@@ -153,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(differences_are_by_slot),
+		cmocka_unit_test(rows_of_one_key_are_joined_by_slot),
 		cmocka_unit_test(since_nothing_is_everything),
 		cmocka_unit_test(nothing_since_is_nothing),
 		cmocka_unit_test(parts_are_subtracted_by_bucket),

@@ -206,6 +206,7 @@ static struct plumb_tool tool = {
 	.keys.n_fields = FUTEX_N_FIELDS,
 	.keys.size = sizeof(struct futex_row),
 	.keys.default_by = PLUMB_BY_PID | PLUMB_BY_PROCESS | FUTEX_BY_WORD | FUTEX_BY_KIND,
+	.keys.unify = rows_unify,
 	.keys.paths = FUTEX_BY_STACK | FUTEX_BY_WAKER_STACK,
 	.keys.fewer = "-b without word",
 	.measure.errors = true,

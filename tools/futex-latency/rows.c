@@ -38,6 +38,13 @@ static const char *const results[FUTEX_RESULTS] = {
 	[FUTEX_CHANGED] = "changed", [FUTEX_FAILED] = "failed",
 };
 
+void rows_unify(void *key)
+{
+	struct futex_row *row = key;
+
+	row->word = *words_first(&row->word);
+}
+
 static void format_word(const void *key, char *text, size_t size)
 {
 	words_name(&((const struct futex_row *)key)->word, 0, text, size);
@@ -185,16 +192,17 @@ static struct futex_longest longest_of(const struct plumb_report *r, const struc
 	struct futex_longest longest = {}, one;
 	uint64_t most = 0;
 
-	for (uint32_t cpu = 0; cpu < in->bpf.config->cpus; cpu++) {
-		uint32_t at = cpu * in->bpf.config->slots + row->slot;
+	for (uint32_t slot = row->slot, cpu; slot; slot = plumb_snapshot_joined(r->total, slot))
+		for (cpu = 0; cpu < in->bpf.config->cpus; cpu++) {
+			uint32_t at = cpu * in->bpf.config->slots + slot;
 
-		if (plumb_map_lookup(map, &at, &one))
-			continue;
-		if (one.most > most)
-			most = one.most;
-		if (one.ns > longest.ns)
-			longest = one;
-	}
+			if (plumb_map_lookup(map, &at, &one))
+				continue;
+			if (one.most > most)
+				most = one.most;
+			if (one.ns > longest.ns)
+				longest = one;
+		}
 	longest.most = most;
 	return longest;
 }

@@ -10,5 +10,8 @@
 extern const struct plumb_field futex_fields[FUTEX_N_FIELDS];
 extern const struct plumb_column futex_columns[];
 
+/* Words of the same name are one row: those of other processes, if rows are not by pid. */
+void rows_unify(void *key);
+
 /* OBJECT has the stacks. */
 void rows_use(const struct bpf_object *object);

@@ -18,6 +18,7 @@
 struct named {
 	struct futex_word_key word;
 	char *name;
+	const struct named *first; /* of that name */
 };
 
 /* The area of an address, and the last one of a file before it, or itself; their paths are copies.
@@ -105,9 +106,14 @@ static int by_word(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct futex_word_key));
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
 static const struct named *named(const struct futex_word_key *word, uint32_t pid)
 {
-	static void *all;
+	static void *all, *names;
 	struct named **found = tfind(word, &all, by_word), *one;
 
 	if (found || !pid)
@@ -116,6 +122,7 @@ static const struct named *named(const struct futex_word_key *word, uint32_t pid
 	one->word = *word;
 	one->name = find_name(word, pid);
 	plumb_required(tsearch(one, &all, by_word));
+	one->first = *(struct named **)plumb_required(tsearch(one, &names, by_name));
 	return one;
 }
 
@@ -128,6 +135,13 @@ const char *words_name(const struct futex_word_key *word, uint32_t pid, char *te
 	else
 		snprintf(text, size, "%#" PRIx64, (uint64_t)word->address);
 	return text;
+}
+
+const struct futex_word_key *words_first(const struct futex_word_key *word)
+{
+	const struct named *one = named(word, 0);
+
+	return one ? &one->first->word : word;
 }
 
 static int see(void *context, const void *record, size_t size)

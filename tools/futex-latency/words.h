@@ -14,5 +14,8 @@
  */
 const char *words_name(const struct futex_word_key *word, uint32_t pid, char *text, size_t size);
 
+/* The first word of the same name; of one that has no name, itself. */
+const struct futex_word_key *words_first(const struct futex_word_key *word);
+
 /* Of the records struct futex_seen. */
 extern const struct plumb_ring_handlers words_seen;

@@ -39,6 +39,9 @@ struct plumb_snapshot {
 	struct plumb_row *rows;
 	size_t n;
 	void *keys; /* what rows[].key points into */
+	/* By slot of a row: the next one of those that were added to it; 0, and NULL: none. */
+	uint32_t *joined;
+	size_t n_joined;
 	struct plumb_ledger ledger;
 	struct plumb_returns returns; /* waits on the way out, if the tool knows of them */
 	uint64_t missed;              /* executions of programs that the kernel skipped */
@@ -67,6 +70,11 @@ struct plumb_maps {
 int plumb_snapshot_take(const struct plumb_maps *maps, struct plumb_snapshot *snap);
 /* Adds rows that have the same key to the one with the lowest slot; 0 or -ENOMEM. */
 int plumb_snapshot_join(struct plumb_snapshot *snap, size_t key_size);
+/* The next slot, after SLOT, of a row that it was added to; 0: there are no more. */
+static inline uint32_t plumb_snapshot_joined(const struct plumb_snapshot *snap, uint32_t slot)
+{
+	return slot < snap->n_joined ? snap->joined[slot] : 0;
+}
 /* Removes empty rows. */
 void plumb_snapshot_prune(struct plumb_snapshot *snap);
 /* The rows of the interval between OLDER and NOW; their keys belong to NOW. */

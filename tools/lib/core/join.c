@@ -68,20 +68,32 @@ static int by_key(const void *a, const void *b, void *size)
 int plumb_snapshot_join(struct plumb_snapshot *snap, size_t key_size)
 {
 	struct plumb_row **sorted = calloc(snap->n ?: 1, sizeof(struct plumb_row *)), *first;
+	uint32_t last = 0; /* slot of those that are added to FIRST */
 	size_t n = 0;
 	int err = 0;
 
-	if (!sorted)
+	/* They are in the order of their slots. */
+	snap->n_joined = snap->n ? snap->rows[snap->n - 1].slot + 1 : 0;
+	snap->joined = calloc(snap->n_joined ?: 1, sizeof(*snap->joined));
+	if (!sorted || !snap->joined) {
+		free(sorted);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < snap->n; i++)
 		sorted[i] = &snap->rows[i];
 	qsort_r(sorted, snap->n, sizeof(*sorted), by_key, &key_size);
 	first = snap->n ? sorted[0] : NULL;
 	for (size_t i = 1; i < snap->n && !err; i++) {
-		if (first->key && sorted[i]->key && !memcmp(first->key, sorted[i]->key, key_size))
+		const uint32_t slot = sorted[i]->slot;
+
+		if (first->key && sorted[i]->key && !memcmp(first->key, sorted[i]->key, key_size)) {
+			snap->joined[last ?: first->slot] = slot;
+			last = slot;
 			err = add_row(first, sorted[i]);
-		else
+		} else {
 			first = sorted[i];
+			last = 0;
+		}
 	}
 	free(sorted);
 	/* Rows that were added have no key and, unlike [other], are not the first. */

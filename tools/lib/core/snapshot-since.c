@@ -110,5 +110,6 @@ void plumb_snapshot_free(struct plumb_snapshot *snap)
 		free_row(&snap->rows[i]);
 	free(snap->rows);
 	free(snap->keys);
+	free(snap->joined);
 	*snap = (struct plumb_snapshot){};
 }
