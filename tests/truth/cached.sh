@@ -45,6 +45,12 @@ run() {
 	open_gate held leave
 	finish held "$pid"
 	remove_disk
+	load loop
+	dd if=/dev/zero of=backing bs=1M count=1 2>dd.out
+	if losetup -f --show "$PWD/backing" >device 2>losetup.out; then
+		traced device --faults -b syscall,fd -- cached device "$(cat device)"
+		losetup -d "$(cat device)"
+	fi
 	traced again --max-keys=1024 -b fd -- cached again
 	mkdir shm
 	# Its faults are of a file on tmpfs; without arguments it prints its usage and ends.
@@ -97,6 +103,11 @@ check() {
 	fi
 	holds "without --faults, pages that page faults add are counted below" without.json 'all($last.rows[]; .key.syscall != "page-fault")
 		and ($truth[0].calls | map(.mapped) | max) as $n | $last.added_elsewhere >= $n' --slurpfile truth one.truth
+	if [ -e device.json ]; then
+		evidence device.json device.err
+		holds "page faults and reads of a block device are of its file" device.json '[$last.rows[] | select(.key.fd == $device)
+			| {(.key.syscall): .count}] | add == {"page-fault": 23, pread64: 11}' --arg device "$(cat device)"
+	fi
 	evidence again.json again.err
 	holds "a file in the memory of one that was closed is another file" again.json '
 		[$last.rows[] | select(.key.fd // "" | test("again-[0-9]+$")) | .count] | length == 211 and all(.[]; . == 1)'

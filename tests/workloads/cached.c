@@ -11,7 +11,7 @@
 #include <sys/sendfile.h>
 
 const char usage[] =
-	"Usage: cached THREADS|held|again\n"
+	"Usage: cached THREADS|held|again|device FILE\n"
 	"Each thread reads and writes its own file of 8 MB, parts of which are not in\n"
 	"memory, under a name for each kind of call.\n"
 	"\n"
@@ -20,7 +20,10 @@ const char usage[] =
 	"held: a read does not end until the gate leave; its gates: ready, go, done.\n"
 	"\n"
 	"again: a byte is written to each of 211 files, again-0 to again-210, which is\n"
-	"then removed: the next one takes the kernel's memory of it. No gates.\n";
+	"then removed: the next one takes the kernel's memory of it. No gates.\n"
+	"\n"
+	"device: 23 pages of FILE are read in mapped memory, and then 11 by pread(). No\n"
+	"gates.\n";
 
 static ssize_t drained(struct worker *w, ssize_t n)
 {
@@ -260,15 +263,35 @@ static void again(void)
 	}
 }
 
+static void device(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	volatile char *map = mmap(NULL, 253 * page, PROT_READ, MAP_SHARED, fd, 0);
+	char byte;
+
+	if (fd < 0 || map == MAP_FAILED || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) ||
+	    madvise((void *)map, 253 * page, MADV_RANDOM))
+		die("%s: %s", path, strerror(errno));
+	for (uint64_t i = 0; i < 23; i++)
+		(void)map[i * 11 * page];
+	for (uint64_t i = 0; i < 11; i++)
+		if (pread(fd, &byte, 1, i * page) != 1)
+			die("%s: %s", path, strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	struct worker *workers;
 	uint64_t n;
 
 	help_if_asked(argc, argv);
+	page = sysconf(_SC_PAGESIZE);
+	if (argc == 3 && !strcmp(argv[1], "device")) {
+		device(argv[2]);
+		return 0;
+	}
 	if (argc != 2)
 		misuse("one argument is needed");
-	page = sysconf(_SC_PAGESIZE);
 	if (!strcmp(argv[1], "held")) {
 		held();
 		return 0;

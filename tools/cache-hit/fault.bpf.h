@@ -25,6 +25,32 @@ static __always_inline bool is_in_fault(const struct cache_fault *f, __u64 mappi
 	return f->mapping == mapping && f->counted == faults_counted(task);
 }
 
+/* Adds the string at FROM. */
+static __always_inline void fault_name(struct plumb_descriptor *d, const char *from)
+{
+	__u32 at = *(volatile __u32 *)&d->length;
+	long n;
+
+	if (at >= PLUMB_DESCRIPTOR_LEN)
+		return;
+	n = bpf_probe_read_kernel_str(&d->names[at], PLUMB_DESCRIPTOR_NAME, from);
+	if (n > 0 && n <= PLUMB_DESCRIPTOR_NAME)
+		d->length = at + n;
+}
+
+/* INODE, of the pages of a block device, has no name; "/dev/vda1", as the kernel names the device.
+ */
+static __always_inline void fault_device(struct plumb_descriptor *d, struct inode *inode)
+{
+	const struct bdev_inode *device =
+		(void *)inode - bpf_core_field_offset(struct bdev_inode, vfs_inode);
+	static const char directory[] = "dev";
+
+	fault_name(d, BPF_CORE_READ(device, bdev.bd_device.kobj.name));
+	fault_name(d, directory);
+	d->flags |= PLUMB_DESCRIPTOR_WHOLE;
+}
+
 /* The name of INODE, and those of the folders above up to the root of its file system. */
 static __always_inline void fault_path(struct plumb_descriptor *d, struct inode *inode)
 {
@@ -35,6 +61,11 @@ static __always_inline void fault_path(struct plumb_descriptor *d, struct inode 
 
 	d->inode = BPF_CORE_READ(inode, i_ino);
 	d->kind = PLUMB_DESCRIPTOR_PATH;
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
+		if (bpf_core_field_exists(struct block_device, bd_device))
+			fault_device(d, inode);
+		return;
+	}
 	if (!node || !bpf_core_field_exists(struct dentry, d_u.d_alias))
 		return;
 	dentry = node - bpf_core_field_offset(struct dentry, d_u.d_alias);

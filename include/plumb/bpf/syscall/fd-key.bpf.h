@@ -82,8 +82,11 @@ static __noinline __u64 fd_socket_id(struct file *file)
 	return id ? fd_mix(id, PLUMB_DESCRIPTOR_PEER) : 0;
 }
 
+/* A block device is one file, whatever its nodes, and has another inode for its pages. */
 static __always_inline __u64 fd_inode_id(struct inode *inode, __u64 id)
 {
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+		return fd_mix(S_IFBLK, BPF_CORE_READ(inode, i_rdev));
 	id = fd_mix(id, BPF_CORE_READ(inode, i_generation));
 	return fd_mix(fd_mix(id, BPF_CORE_READ(inode, i_sb, s_dev)), BPF_CORE_READ(inode, i_ino));
 }
