@@ -99,7 +99,6 @@ run() {
 	finish nobody "$pid"
 
 	traced command -b word,kind,pid -- futexes mutex 3 11 2
-	# shellcheck disable=SC2016 # for the other shell
 	traced words -b word,kind -- sh -c 'for i in 1 2 3 4 5; do futexes mutex 3 11 2 >/dev/null & done; wait'
 	# Its symbols are in a debug file.
 	if command -v objcopy >objcopy; then
