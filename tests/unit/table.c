@@ -258,6 +258,36 @@ static void without_rows_it_says_so(void **state)
 	assert_string_equal(lines[1], "(no calls)");
 }
 
+/* Whether the footer, without the ends of its lines, has WORDS if a cost was measured. */
+static bool footer_has(double median, double high, const char *words)
+{
+	char *footer = NULL;
+	size_t size;
+	FILE *out = open_memstream(&footer, &size);
+	bool found;
+
+	run.overhead = (struct plumb_overhead){.known = true,
+					       .filtered_known = true,
+					       .traced = {0, median, high},
+					       .how = "calibrated"};
+	plumb_report_footer(&report, out);
+	fclose(out);
+	for (char *c = footer; (c = strstr(c, "\n    "));)
+		memmove(c + 1, c + 5, strlen(c + 5) + 1), *c = ' ';
+	found = strstr(footer, words);
+	free(footer);
+	return found;
+}
+
+static void a_bound_that_says_nothing_is_not_printed(void **state)
+{
+	begin_report();
+	assert_true(footer_has(200, 240, "cost at most 240 ns of a traced call"));
+	assert_true(footer_has(200, 2000, "cost at most 2000 ns"));
+	assert_true(footer_has(200, 14246058, "cost not measured (disturbed)"));
+	assert_false(footer_has(200, 14246058, "14246058"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +300,7 @@ int main(void)
 		cmocka_unit_test(sorted_by_any_column),
 		cmocka_unit_test(hidden_rows_are_told),
 		cmocka_unit_test(without_rows_it_says_so),
+		cmocka_unit_test(a_bound_that_says_nothing_is_not_printed),
 	};
 
 	return run_all(tests);

@@ -38,6 +38,12 @@ struct plumb_overhead {
 	const char *how;               /* "calibrated", or why it is not known */
 };
 
+/* Whether the interval is too wide for its bound to say anything: others had the CPU meanwhile. */
+static inline bool plumb_cost_is_vague(const struct plumb_overhead *o)
+{
+	return o->filtered_known && o->traced.high > 10 * o->traced.median;
+}
+
 /* What became of a cgroup of -g. */
 struct plumb_watched {
 	bool exists;

@@ -31,7 +31,9 @@ static void print_summary(const struct plumb_report *r, FILE *out)
 	if (plumb_has_histogram(run->tool->measure.kind))
 		n += snprintf(text + n, sizeof(text) - n, "; percentiles at most %.2g %% high",
 			      100.0 / (1 << run->options.precision));
-	if (o->known)
+	if (o->known && plumb_cost_is_vague(o))
+		n += snprintf(text + n, sizeof(text) - n, "; cost not measured (disturbed)");
+	else if (o->known)
 		n += snprintf(text + n, sizeof(text) - n, "; cost at most %.0f ns of %s",
 			      ceil(o->filtered_known ? o->traced.high : o->traced.median),
 			      run->tool->overhead.traced ?: "a traced call");

@@ -117,8 +117,9 @@ static void print_cost(const struct plumb_report *r, FILE *out)
 	char text[320], traced[64], filtered[64];
 	int n = 0;
 
-	if (!o->known)
-		snprintf(text, sizeof(text), "cost: not measured (%s)", o->how);
+	if (!o->known || plumb_cost_is_vague(o))
+		snprintf(text, sizeof(text), "cost: not measured (%s)",
+			 o->known ? "disturbed" : o->how);
 	else if (!o->filtered_known)
 		snprintf(text, sizeof(text),
 			 "cost: %.0f ns in the programs of %s (%s: a mean, which includes time "
