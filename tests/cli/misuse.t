@@ -205,6 +205,11 @@ bad_filters() {
 	for value in 5 5m 1.5ns 5MS ms -1ms '' 18446744074s; do
 		bad --min "$value"
 	done
+	# Nothing is as long as a call of 0.
+	! has "$tool" --slower || {
+		run "$tool" --slower 0 --check-arguments
+		is "$tool --slower 0 is all of them" "$status" 0
+	}
 	for value in x 64k 1KB 1.5K -1 '' 17179869184G; do
 		bad --min-size "$value"
 		bad --max-size "$value"
