@@ -46,7 +46,8 @@ for tool in "${kinds[@]}"; do
 	! has "$tool" --folded || continue # it shows stacks
 	traces "$tool" || { listed; continue; }
 	keys=$("$bin/$tool" -b help | tr -s '[:space:]' ' ')
-	options=(-u ns)
+	options=()
+	! has "$tool" --unit || options+=(-u ns)
 	! has "$tool" --no-calibrate || options+=(--no-calibrate)
 	[[ " $keys " != *" pid "* ]] || options+=(-b pid)
 	run "$tool" "${options[@]}" -- "${command[@]}"

@@ -351,8 +351,21 @@ bad_for_trees() {
 	bad_together -f -s : -f vfs_read
 }
 
+# Options that would change nothing: a tool that keeps no histograms takes none of theirs.
+of_histograms() {
+	local option found="" expected=""
+	has "$tool" --columns || return
+	run "$tool" "${safe[@]}" --sort nonsense
+	! grep -qw p50 "$err" || expected=" --percentiles --histogram --precision"
+	for option in --percentiles --histogram --precision; do
+		! has "$tool" "$option" || found+=" $option"
+	done
+	is "$tool has options of histograms if it has percentiles" "$found" "$expected"
+}
+
 for tool in "${tools[@]}"; do
 	harmless
+	of_histograms
 	bad_for_trees
 	bad_labels
 	bad_arguments

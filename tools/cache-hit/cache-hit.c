@@ -341,6 +341,7 @@ int main(int argc, char **argv)
 			"fire rate: 1,000 to 1,000,000 calls a second\n"
 			"cost:      measured at each start, see the footer\n",
 		.options.list = options,
+		.options.lacks = PLUMB_NO_HISTOGRAM_OPTIONS,
 		.keys.fields = fields,
 		.keys.n_fields = plumb_n_syscall_fields,
 		.keys.size = sizeof(struct syscall_key),

@@ -314,6 +314,7 @@ static struct plumb_tool tool = {
 		"           that of the tracepoints and functions\n"
 		"cost:      see the footer\n",
 	.options.list = options,
+	.options.lacks = PLUMB_NO_HISTOGRAM_OPTIONS | PLUMB_NO_TIME_OPTIONS,
 	.options.complete = complete,
 	.options.arguments = "EVENT... ",
 	.options.argument = add_event,

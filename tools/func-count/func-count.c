@@ -155,6 +155,7 @@ static struct plumb_tool tool = {
 	PLUMB_TRACE_TARGETS_TOOL,
 	.options.duration = "5 without INTERVAL or command",
 	.options.argument = add_pattern,
+	.options.lacks = PLUMB_NO_HISTOGRAM_OPTIONS | PLUMB_NO_TIME_OPTIONS,
 	.keys.size = sizeof(struct func_count_key),
 	.keys.default_by = PLUMB_BY_TARGET,
 	.view.footer = survey_print_footer,

@@ -117,6 +117,7 @@ static struct plumb_tool tool = {
 		"fire rate: two or more per TCP segment: up to 1,000,000 a second\n"
 		"cost:      measured at each start on another function, see the footer\n",
 	.options.list = options,
+	.options.lacks = PLUMB_NO_TIME_OPTIONS,
 	.options.complete = complete,
 	.keys.size = sizeof(struct plumb_who),
 	.keys.default_by = PLUMB_BY_COMM | PLUMB_BY_PID,

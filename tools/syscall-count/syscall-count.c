@@ -36,6 +36,7 @@ int main(int argc, char **argv)
 			"cost:      measured at each start, see the footer; tracepoints slow\n"
 			"           all other system calls of the machine too, by some 30 ns\n",
 		.options.more = plumb_syscall_options,
+		.options.lacks = PLUMB_NO_HISTOGRAM_OPTIONS | PLUMB_NO_TIME_OPTIONS,
 		.options.syscalls = &plumb_syscalls,
 		.keys.fields = plumb_syscall_fields,
 		.keys.n_fields = plumb_n_syscall_fields,

@@ -189,11 +189,13 @@ struct plumb_card {
 	const char *about;   /* hooks, stability, kernels, usual rate, cost */
 };
 
-/* Shared options that a tool without a table does not have. */
+/* Shared options that a tool without a table, or without what they are of, does not have. */
 enum {
-	PLUMB_NO_COLUMN_OPTIONS = 1, /* -q, --precision */
-	PLUMB_NO_ROW_OPTIONS = 2,    /* -n, --max-keys */
-	PLUMB_NO_TABLE_OPTIONS = 4,  /* -b, -m, -n, -u, -H, --sort */
+	PLUMB_NO_COLUMN_OPTIONS = 1,    /* -q, --precision */
+	PLUMB_NO_ROW_OPTIONS = 2,       /* -n, --max-keys */
+	PLUMB_NO_TABLE_OPTIONS = 4,     /* -b, -m, -n, -u, -H, --sort */
+	PLUMB_NO_HISTOGRAM_OPTIONS = 8, /* -q, -H, --precision */
+	PLUMB_NO_TIME_OPTIONS = 16,     /* -u */
 };
 
 /* What tools of system calls share: plumb_syscalls (syscalls/syscall-options.h). */

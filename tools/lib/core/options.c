@@ -148,7 +148,9 @@ static void parse_mechanism(const char *option, const char *text, struct plumb_o
 enum {
 	COLUMNS = PLUMB_NO_COLUMN_OPTIONS,
 	ROWS = PLUMB_NO_ROW_OPTIONS,
-	TABLE = PLUMB_NO_TABLE_OPTIONS
+	TABLE = PLUMB_NO_TABLE_OPTIONS,
+	HISTOGRAM = PLUMB_NO_HISTOGRAM_OPTIONS,
+	TIMES = PLUMB_NO_TIME_OPTIONS,
 };
 
 static void set_no_calibrate(const char *option, const char *text, struct plumb_options *o)
@@ -173,16 +175,16 @@ static const struct {
 	{0, {.doc = "Output:", .group = 40}},
 	{ROWS | TABLE, {"by", 'b', "KEY[,...]", "group by these keys; -b help lists them", 40, .item = add_key}},
 	{COLUMNS | TABLE, {"min-count", 'm', "N", "omit rows of fewer than N calls from the table", 40, .number = &asked.min_count, .max = UINT64_MAX}},
-	{COLUMNS, {"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 40, .item = plumb_option_percentile}},
-	{COLUMNS | TABLE, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = plumb_option_unit}},
-	{COLUMNS | TABLE, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
+	{COLUMNS | HISTOGRAM, {"percentiles", 'q', "LIST", "percentiles to report; default 50,90,99,99.9", 40, .item = plumb_option_percentile}},
+	{COLUMNS | TABLE | TIMES, {"unit", 'u', "auto|ns|us|ms|s", "unit of times in the table", 40, .parse = plumb_option_unit}},
+	{COLUMNS | TABLE | HISTOGRAM, {"histogram", 'H', NULL, "print a histogram below each row", 40, .given = &asked.histogram}},
 	{0, {"json", 'j', NULL, "print JSON lines, one object per report", 40, .given = &asked.json}},
 	{ROWS | TABLE, {"top", 'n', "N", "print only the first N rows of the table; 0: all; default: those for which a terminal has lines", 40, .number = &asked.top, .given = &asked.top_given, .max = UINT32_MAX}},
 	{COLUMNS | TABLE, {"sort", 0, "COLUMN", "sort rows by this column, highest first; help lists them", 40, .text = &asked.sort}},
 	{COLUMNS | TABLE, {"columns", 0, "NAME[,...]", "the figures of the table; help lists them", 40, .text = &asked.columns}},
 	{0, {.doc = "Measurement:", .group = 60}},
 	{ROWS, {"max-keys", 0, "N", "maximum number of rows; further keys go to [other]; default ", 60, .number = &asked.max_keys, .given = &asked.max_keys_given, .min = 1, .max = 1 << 20}},
-	{COLUMNS, {"precision", 0, "BITS", "error bound of percentiles: at most 1/2^BITS too high; 1 to 10, default 6", 60, .number = &asked.precision, .min = PLUMB_HIST_MIN_PRECISION, .max = PLUMB_HIST_MAX_PRECISION}},
+	{COLUMNS | HISTOGRAM, {"precision", 0, "BITS", "error bound of percentiles: at most 1/2^BITS too high; 1 to 10, default 6", 60, .number = &asked.precision, .min = PLUMB_HIST_MIN_PRECISION, .max = PLUMB_HIST_MAX_PRECISION}},
 	{0, {"mechanism", 0, "NAME", "use this mechanism or fail; help lists them, -v shows those tried", 60, .parse = parse_mechanism}},
 	{0, {"btf", 0, "FILE", "read kernel types from FILE if /sys/kernel/btf has none", 60, .text = &asked.btf}},
 	{0, {"no-calibrate", 0, NULL, "do not measure the cost of tracing at the start", 60, .parse = set_no_calibrate}},
