@@ -42,6 +42,13 @@ static bool execution_is_end(const struct plumb_run *run, const struct plumb_led
 	       targets->hook == PLUMB_FSESSION_MULTI;
 }
 
+/* Without thread_fork (lifecycle.bpf.h) a process is not seen as a descendant, nor is what it does.
+ */
+static bool is_vital(const struct plumb_mechanism *m, const char *name)
+{
+	return !m->vital || plumb_is_one_of(m->vital, name) || !strcmp(name, "thread_fork");
+}
+
 /* Sums the executions that the kernel skipped, of all programs that matter. */
 static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap)
 {
@@ -55,7 +62,7 @@ static void read_missed(const struct plumb_run *run, struct plumb_snapshot *snap
 	snap->missed_known = true;
 	bpf_object__for_each_program(p, run->instance.bpf.object) {
 		name = bpf_program__name(p);
-		if (!bpf_program__autoload(p) || (m->vital && !plumb_is_one_of(m->vital, name)) ||
+		if (!bpf_program__autoload(p) || !is_vital(m, name) ||
 		    plumb_parts_have_program(name))
 			continue;
 		before = snap->missed;
