@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Where --help says that "help" lists the values, it does, and each of them is taken.
+# Where --help says that "help" lists the values, it does, and each of them is taken.  Options of histograms are those
+# of tools that have some.
 . "$(dirname "$0")/lib.sh"
 
 # Options are judged in their order: where the next one is refused, this one was not.
@@ -10,7 +11,21 @@ taken() {
 	[[ $status == 2 ]] && grep -q no-such-option "$err" && ! grep -q -e "$1: " "$err"
 }
 
+# Of others they would change nothing.
+of_histograms() {
+	local option found="" expected=""
+	has "$tool" --columns || return
+	run "$tool" --columns help
+	! grep -qw p50 "$out" || expected=" --percentiles --histogram --precision"
+	for option in --percentiles --histogram --precision; do
+		! has "$tool" "$option" || found+=" $option"
+	done
+	is "$tool has the options of histograms if it has percentiles" "$found" "$expected"
+}
+
 for tool in "${tools[@]}"; do
+	of_histograms
+	! has "$tool" --slower || claim "$tool --slower 0 is taken, and is all" taken --slower 0
 	listing=$(ARGP_HELP_FMT=rmargin=1000 "$bin/$tool" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).* help lists.*/\2/p')
 	has "$tool" --by && like "$tool --by can list its values" "$listing" --by
 	for option in $listing; do

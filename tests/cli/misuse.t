@@ -205,11 +205,6 @@ bad_filters() {
 	for value in 5 5m 1.5ns 5MS ms -1ms '' 18446744074s; do
 		bad --min "$value"
 	done
-	# Nothing is as long as a call of 0.
-	! has "$tool" --slower || {
-		run "$tool" --slower 0 --check-arguments
-		is "$tool --slower 0 is all of them" "$status" 0
-	}
 	for value in x 64k 1KB 1.5K -1 '' 17179869184G; do
 		bad --min-size "$value"
 		bad --max-size "$value"
@@ -351,21 +346,8 @@ bad_for_trees() {
 	bad_together -f -s : -f vfs_read
 }
 
-# Options that would change nothing: a tool that keeps no histograms takes none of theirs.
-of_histograms() {
-	local option found="" expected=""
-	has "$tool" --columns || return
-	run "$tool" "${safe[@]}" --sort nonsense
-	! grep -qw p50 "$err" || expected=" --percentiles --histogram --precision"
-	for option in --percentiles --histogram --precision; do
-		! has "$tool" "$option" || found+=" $option"
-	done
-	is "$tool has options of histograms if it has percentiles" "$found" "$expected"
-}
-
 for tool in "${tools[@]}"; do
 	harmless
-	of_histograms
 	bad_for_trees
 	bad_labels
 	bad_arguments

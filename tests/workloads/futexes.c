@@ -103,19 +103,13 @@ static void take_word(struct locker *l)
 	}
 }
 
-static void spin(uint64_t ns)
-{
-	for (uint64_t end = now_ns() + ns; now_ns() < end;)
-		;
-}
-
 static void by_word(struct locker *l)
 {
 	uint64_t begin;
 
 	take_word(l);
-	begin = now_ns();
-	spin(ms * 100000);
+	for (begin = now_ns(); now_ns() < begin + ms * 100000;)
+		;
 	l->holds++;
 	l->held += now_ns() - begin;
 	if (atomic_exchange(&lock_word, 0) == 2)
