@@ -84,6 +84,12 @@ static int fill(struct bpf_object *object)
 	return err ?: changes(object) ? 0 : refuse();
 }
 
+#if defined(__x86_64__)
+enum { HAS_OFFSETS = 1 };
+#else
+enum { HAS_OFFSETS = 0 };
+#endif
+
 /* Whether each thread has its own number; else *ID is the BTF ID of the CPUs' variable, 0: none. */
 static bool is_of_thread(__u32 *id)
 {
@@ -144,15 +150,13 @@ int plumb_tail_configure(struct plumb_bpf *bpf, bool calibration,
 	}
 	bpf->copied = ticking;
 	bpf->attach = attach;
-#if defined(__x86_64__)
-	if (is_of_thread(&id))
+	if (HAS_OFFSETS && is_of_thread(&id))
 		return 0;
-	if (id)
+	if (HAS_OFFSETS && id)
 		return set_variable(bpf->object, *programs, id)
 			       ?: set_variable(bpf->object, *ticking, id)
 			       ?: set_variable(bpf->object, "thread_exit", id)
 			       ?: set_variable(bpf->object, "user_mode_self_test", id);
-#endif
 	return refuse();
 }
 
