@@ -2,9 +2,9 @@
 #include "programs.h"
 
 #include <plumb/bpf/core/copies.h>
-#include <plumb/functions/exchange.h>
 #include <plumb/core/program.h>
 #include <plumb/functions/copies.h>
+#include <plumb/functions/exchange.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
