@@ -61,8 +61,8 @@ const char *request_has_no_tracepoints(void)
 
 const char *request_needs_no_plain_tracepoints(void)
 {
-	return request_has_no_tracepoints()
-		       ?: (plumb_raw_tracepoints_can_be_preempted() ? NULL : "");
+	return request_has_no_tracepoints() || !plumb_raw_tracepoints_can_be_preempted() ? ""
+											 : NULL;
 }
 
 /* --- functions --- */
