@@ -14,7 +14,7 @@ import sys
  _, TAG, TYPE_TAG, ENUM64) = range(1, 20)
 BYTES_BEHIND = {INT: 4, ARRAY: 12, VAR: 4, TAG: 4}
 BYTES_EACH = {STRUCT: 12, UNION: 12, ENUM: 8, PROTO: 8, DATASEC: 12, ENUM64: 12}
-BYTE_OFFSET, BYTE_SIZE = 0, 1  # enum bpf_core_relo_kind
+BYTE_OFFSET, BYTE_SIZE, LSHIFT_U64 = 0, 1, 4  # enum bpf_core_relo_kind
 LOADS = 1                      # the class of an instruction
 
 
@@ -113,7 +113,7 @@ def wrong(kernel, name):
         parts = sections(file.read())
     types = Types(parts[".BTF"])
     every = list(relocations(types, parts))
-    sized = {(of, access) for _, _, of, access, kind in every if kind == BYTE_SIZE}
+    sized = {(of, access) for _, _, of, access, kind in every if kind in (BYTE_SIZE, LSHIFT_U64)}
     for section, offset, of, access, kind in every:
         if kind != BYTE_OFFSET or (of, access) in sized or parts[section][offset] & 7 == LOADS:
             continue
