@@ -57,7 +57,6 @@ agrees "$libc"
 agrees /usr/bin/sort
 # Linked statically, it has no .eh_frame_hdr.
 agrees build/tests/busy
-agrees build/bin/wall-time
 agrees "$(readlink -f "$(g++ -print-file-name=libstdc++.so 2>/dev/null || echo /usr/bin/bash)")"
 
 # Functions that have their table only beside debugging information, compressed or not, and one that has it in both.
